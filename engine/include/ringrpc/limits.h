@@ -1,0 +1,121 @@
+#pragma once
+
+// Every limit of the engine, with its unit, its reason and its cost. Run-time options may change a
+// limit within the [min, max] given beside it; everything else is fixed. Sizes are bytes.
+
+#include <cstdint>
+
+namespace ringrpc::limits {
+
+// --- Messages -----------------------------------------------------------------------------------
+
+// A request's body. Larger is refused with 413 and -31008. Costs one index entry (4 bytes) for each
+// byte and worker in address space, touched only as far as messages reach.
+inline constexpr std::uint32_t message_size_max = 4u << 20;
+inline constexpr std::uint32_t message_size_max_min = 1u << 10;
+inline constexpr std::uint32_t message_size_max_max = 64u << 20;
+
+// A whole reply: single or batch. Larger answers -31004.
+inline constexpr std::uint32_t reply_size_max = 16u << 20;
+inline constexpr std::uint32_t reply_size_max_min = 4u << 10;
+inline constexpr std::uint32_t reply_size_max_max = 256u << 20;
+
+// Open brackets inside a message; the message object and the batch array are not counted. One bit
+// each in a 64-bit word, so this limit is fixed.
+inline constexpr std::uint32_t depth_max = 64;
+
+// Elements of a batch. More answers one -31005 and runs nothing. 64 bytes of envelope each.
+inline constexpr std::uint32_t batch_length_max = 1000;
+inline constexpr std::uint32_t batch_length_max_max = 10'000;
+
+// The id's token as it is on the wire, quotes included. It is echoed, so it bounds error replies.
+inline constexpr std::uint32_t id_size_max = 256;
+
+// A method's name after unescaping; longer names are unknown methods (-32601).
+inline constexpr std::uint32_t method_size_max = 256;
+
+// Methods registered in one table. Bounds the table's rebuild at each registration.
+inline constexpr std::uint32_t methods_max = 16'384;
+
+// Members of one reflected struct.
+inline constexpr std::uint32_t struct_members_max = 64;
+
+// --- HTTP ---------------------------------------------------------------------------------------
+
+// Request line and fields together. Larger is 431.
+inline constexpr std::uint32_t head_size_max = 16u << 10;
+// Header fields. More is 431. 8 bytes each in the parsed head.
+inline constexpr std::uint32_t head_fields_max = 64;
+// The request target. Longer is 414.
+inline constexpr std::uint32_t target_size_max = 8u << 10;
+// Chunk extensions of one body, all together; more is 400.
+inline constexpr std::uint32_t chunk_extension_size_max = 4u << 10;
+// Hex digits of a chunk size; more is 400.
+inline constexpr std::uint32_t chunk_size_digits_max = 16;
+// The trailer section of a chunked body, and its fields; more is 431.
+inline constexpr std::uint32_t trailer_size_max = 8u << 10;
+// Bytes of a refused body that are read and dropped before the connection closes.
+inline constexpr std::uint32_t drain_size_max = 64u << 10;
+
+// --- Time ---------------------------------------------------------------------------------------
+
+// From accepting a connection, and from the first byte of each later request, to its whole head.
+inline constexpr std::uint32_t head_timeout_ms = 10'000;
+// Between requests of a kept connection.
+inline constexpr std::uint32_t idle_timeout_ms = 75'000;
+// A body must arrive at body_rate_min bytes per second once body_grace_ms have passed.
+inline constexpr std::uint32_t body_grace_ms = 5'000;
+inline constexpr std::uint32_t body_rate_min = 1'000;
+// A peer that takes no byte of its replies for this long is closed.
+inline constexpr std::uint32_t stall_timeout_ms = 30'000;
+// From our FIN to the forced close, while what the peer still sends is dropped.
+inline constexpr std::uint32_t linger_timeout_ms = 1'000;
+// From SIGTERM to the forced end (exit code 1).
+inline constexpr std::uint32_t stop_timeout_ms = 10'000;
+// One slot of the timer wheel: how late a timeout may fire.
+inline constexpr std::uint32_t timer_slot_ms = 100;
+
+// --- Connections and buffers --------------------------------------------------------------------
+
+// Connections per worker; also bounded by the descriptor limit, less descriptors_reserved.
+inline constexpr std::uint32_t connections_max = 16'384;
+inline constexpr std::uint32_t connections_max_max = 1u << 20;
+// Descriptors kept back for listeners, rings, files and the user's own code.
+inline constexpr std::uint32_t descriptors_reserved = 64;
+// Receive buffers per worker, and their size. 256 x 4 KiB stay in the second-level cache; 1,024 and
+// more were slower when pipelined (bench/README.md).
+inline constexpr std::uint32_t receive_buffers = 256;
+inline constexpr std::uint32_t receive_buffers_max = 4096;
+inline constexpr std::uint32_t receive_buffer_size = 4096;
+// Receive buffers that one connection may fill in one turn.
+inline constexpr std::uint32_t receives_per_turn_max = 8;
+// Readable bytes behind every received byte, for vector loads (64 is what simdjson asks for too).
+inline constexpr std::uint32_t padding = 64;
+// Partial messages of all connections of a worker, in bytes. A connection that needs room when
+// there is none waits with its bytes in the kernel, or is answered 503 if it holds none.
+inline constexpr std::uint32_t partial_pool_size = 64u << 20;
+// Reply slabs of one worker, and their size; replies that do not fit get a mapping of their own.
+inline constexpr std::uint32_t reply_slab_size = 256u << 10;
+inline constexpr std::uint32_t reply_slabs = 64;
+// Unsent reply bytes of one connection beyond which its requests are not read any more.
+inline constexpr std::uint32_t unsent_size_max = 256u << 10;
+
+// --- Calls --------------------------------------------------------------------------------------
+
+inline constexpr std::uint32_t in_flight_per_connection_max = 128;
+inline constexpr std::uint32_t in_flight_max = 65'536;
+
+// --- Workers ------------------------------------------------------------------------------------
+
+inline constexpr std::uint32_t workers_max = 256;
+
+static_assert(depth_max == 64, "the walk keeps its open brackets in one 64-bit word");
+static_assert((receive_buffers & (receive_buffers - 1)) == 0, "a ring of buffers is a power of two");
+static_assert(receive_buffers_max <= 32'768, "the kernel's limit for one ring of buffers");
+static_assert(head_size_max > target_size_max, "a target fits into a head");
+static_assert(head_size_max <= 65'535, "a head's positions are 16 bits wide");
+static_assert(partial_pool_size >= message_size_max + head_size_max,
+              "one largest message fits into the pool");
+static_assert(reply_slab_size >= 4 * (id_size_max + 1024), "a slab holds several error replies");
+
+}  // namespace ringrpc::limits
