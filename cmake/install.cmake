@@ -1,0 +1,33 @@
+# Installs the library as a CMake package (find_package(ringrpc), target ringrpc::ringrpc) and for
+# pkg-config.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ringrpc)
+
+install(TARGETS ringrpc EXPORT ringrpc_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/engine/include/ringrpc
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(EXPORT ringrpc_targets NAMESPACE ringrpc:: DESTINATION ${package_dir})
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/ringrpc-config.cmake.in
+  ${PROJECT_BINARY_DIR}/cmake/ringrpc-config.cmake INSTALL_DESTINATION ${package_dir})
+# 0.x: each minor version may break the last.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/ringrpc-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/cmake/ringrpc-config.cmake
+  ${PROJECT_BINARY_DIR}/cmake/ringrpc-config-version.cmake
+  DESTINATION ${package_dir})
+
+configure_file(${CMAKE_CURRENT_LIST_DIR}/ringrpc.pc.in ${PROJECT_BINARY_DIR}/cmake/ringrpc.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/ringrpc.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+foreach(program ringrpcd ringcall ringload)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+  endif()
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
