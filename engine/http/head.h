@@ -1,0 +1,173 @@
+#pragma once
+
+// The parts of a head that both parsers share: what a field means, and the byte-by-byte lines that
+// give every verdict but "this line is plain and good". Private to engine/http.
+
+#include <ringrpc/limits.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "engine/http/request.h"
+
+namespace ringrpc::http {
+
+// The outcome of a step: go on, wait for more bytes, or refuse with that HTTP status.
+enum class Verdict : std::uint16_t {
+  accepted = 0,
+  incomplete = 1,
+  bad_request = 400,
+  uri_too_long = 414,
+  expectation_failed = 417,
+  head_too_large = 431,
+  not_implemented = 501,
+  version_not_supported = 505,
+};
+
+// The fields that change what the engine does. All others are only recorded.
+enum class FieldKind : std::uint8_t {
+  other,
+  host,
+  accept,
+  expect,
+  origin,
+  upgrade,
+  connection,
+  content_type,
+  content_length,
+  content_encoding,
+  transfer_encoding,
+};
+
+// Reads `size` bytes (at most 8) with the case bit set. On names, which hold token bytes only, that
+// folds letters and leaves '-' alone.
+template <std::size_t size>
+inline std::uint64_t folded(const char* text) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, text, size);
+  constexpr std::uint64_t bits = 0x2020202020202020u >> (8 * (8 - size));
+  return word | bits;
+}
+
+// The same word out of a literal in lower case.
+template <std::size_t size>
+constexpr std::uint64_t literal(const char (&text)[size]) {
+  static_assert(size <= 9);
+  std::uint64_t word = 0;
+  for (std::size_t i = 0; i + 1 < size; ++i) {
+    word |= static_cast<std::uint64_t>(static_cast<unsigned char>(text[i])) << (8 * i);
+  }
+  return word;
+}
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "literal() spells little-endian words");
+
+// Requires: name has size token bytes.
+inline FieldKind classify(const char* name, std::uint32_t size) {
+  switch (size) {
+    case 4:
+      return folded<4>(name) == literal("host") ? FieldKind::host : FieldKind::other;
+    case 6:
+      switch (folded<6>(name)) {
+        case literal("accept"):
+          return FieldKind::accept;
+        case literal("expect"):
+          return FieldKind::expect;
+        case literal("origin"):
+          return FieldKind::origin;
+        default:
+          return FieldKind::other;
+      }
+    case 7:
+      return folded<7>(name) == literal("upgrade") ? FieldKind::upgrade : FieldKind::other;
+    case 10:
+      return folded<8>(name) == literal("connecti") && folded<2>(name + 8) == literal("on")
+                 ? FieldKind::connection
+                 : FieldKind::other;
+    case 12:
+      return folded<8>(name) == literal("content-") && folded<4>(name + 8) == literal("type")
+                 ? FieldKind::content_type
+                 : FieldKind::other;
+    case 14:
+      return folded<8>(name) == literal("content-") && folded<6>(name + 8) == literal("length")
+                 ? FieldKind::content_length
+                 : FieldKind::other;
+    case 16:
+      return folded<8>(name) == literal("content-") && folded<8>(name + 8) == literal("encoding")
+                 ? FieldKind::content_encoding
+                 : FieldKind::other;
+    case 17:
+      return folded<8>(name) == literal("transfer") && folded<8>(name + 8) == literal("-encodin") &&
+                     folded<1>(name + 16) == literal("g")
+                 ? FieldKind::transfer_encoding
+                 : FieldKind::other;
+    default:
+      return FieldKind::other;
+  }
+}
+
+// Decimal digits only, no leading zero, below 2^64.
+bool read_content_length(std::string_view digits, std::uint64_t& length);
+
+// A host with an optional port. When not ended, whether it can still become one.
+bool is_host(std::string_view text, bool ended);
+
+// Records the field and does what it means.
+// Requires: a whole line: name has token bytes only, value has value bytes only and is trimmed;
+//           both lie in the head at out.base; out.field_count < limits::head_fields_max.
+Verdict apply_field(FieldKind kind, std::string_view name, std::string_view value, Request& out);
+
+// Judges a line that ends before its CR LF, after its colon.
+// Returns: incomplete or a refusal.
+Verdict judge_partial_field(std::string_view name, std::string_view value, bool carriage_return,
+                            const Request& out);
+
+// The request line, after the empty line that may precede it.
+Verdict read_request_line(const char*& cursor, const char* end, Request& out);
+
+// One field line that does not start with CR.
+// Requires: cursor < end.
+Verdict read_field_line(const char*& cursor, const char* end, Request& out);
+
+// The end of the head.
+// Requires: cursor < end, and it points to CR.
+Verdict finish_head(const char* cursor, const char* end, Request& out);
+
+// The vector parser; see parse_head.
+// Requires: the processor has AVX2, BMI1 and BMI2.
+HeadResult parse_head_avx2(const char* begin, const char* end, Request& out);
+
+inline Span span_of(const Request& request, std::string_view text) {
+  return {static_cast<std::uint16_t>(text.data() - request.base),
+          static_cast<std::uint16_t>(text.size())};
+}
+
+inline void start_head(const char* begin, Request& out) {
+  out.base = begin;
+  out.content_length = 0;
+  out.head_size = 0;
+  out.field_count = 0;
+  out.has_length = out.chunked = out.close = out.keep_alive = false;
+  out.expect_continue = out.content_encoded = false;
+  out.connection_upgrade = out.upgrade_websocket = false;
+  out.has_host = out.absolute_form = false;
+  out.accept_count = 0;
+  out.target = out.path = out.host = out.content_length_value = Span{};
+  out.content_type = out.accept = out.origin = Span{};
+}
+
+// A head that fills its limit without an end has no room left to become valid.
+inline HeadResult result_of(Verdict verdict, const char* begin, const char* end) {
+  if (verdict == Verdict::accepted) return {HeadStatus::complete, 0};
+  if (verdict != Verdict::incomplete) {
+    return {HeadStatus::refused, static_cast<std::uint16_t>(verdict)};
+  }
+  if (end - begin < std::ptrdiff_t{limits::head_size_max}) return {HeadStatus::incomplete, 0};
+  return {HeadStatus::refused, static_cast<std::uint16_t>(Verdict::head_too_large)};
+}
+
+inline const char* bounded_end(const char* begin, const char* end) {
+  return end - begin > std::ptrdiff_t{limits::head_size_max} ? begin + limits::head_size_max : end;
+}
+
+}  // namespace ringrpc::http
