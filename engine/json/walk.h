@@ -1,0 +1,123 @@
+#pragma once
+
+// The grammar of JSON, over an index that is built already (engine/json/index.h).
+//
+// Cursors are pointers into the index. What bounds every step: the last entry of the text is a
+// closing bracket, which the caller checks first. So each token but the last has a next one, each
+// scan of digits meets a byte that ends it, and only closing a bracket can arrive at the end.
+// Loads may touch the limits::padding bytes behind the text, but no verdict depends on them.
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+namespace ringrpc::json {
+
+static_assert(std::endian::native == std::endian::little, "names are compared as loaded words");
+
+// A cursor over the index of one text.
+struct Walk {
+  const char* text;
+  const std::uint32_t* end;  // one past the last entry
+};
+
+// Bytes that may stand behind a number or a literal.
+inline constexpr std::array<bool, 256> delimiters = [] {
+  std::array<bool, 256> table{};
+  for (const char c : {' ', '\t', '\n', '\r', ',', ']', '}'}) {
+    table[static_cast<unsigned char>(c)] = true;
+  }
+  return table;
+}();
+
+inline bool is_delimiter(char c) { return delimiters[static_cast<unsigned char>(c)]; }
+
+inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// Requires: 16 readable bytes. Returns: how many of them are digits before the first that is not.
+inline std::uint32_t digits_of_16(const char* at) {
+#ifdef __SSE2__
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+  // Adding 0x50 moves '0'..'9' to the ten lowest signed bytes.
+  const __m128i moved = _mm_add_epi8(bytes, _mm_set1_epi8(0x50));
+  const __m128i digits = _mm_cmplt_epi8(moved, _mm_set1_epi8(-118));
+  return static_cast<std::uint32_t>(
+      std::countr_one(static_cast<std::uint32_t>(_mm_movemask_epi8(digits))));
+#else
+  std::uint32_t count = 0;
+  while (count < 16 && static_cast<unsigned char>(at[count] - '0') < 10) ++count;
+  return count;
+#endif
+}
+
+inline const char* skip_digits(const char* at) {
+  std::uint32_t count = digits_of_16(at);
+  while (count == 16) [[unlikely]] {
+    at += 16;
+    count = digits_of_16(at);
+  }
+  return at + count;
+}
+
+// The rest of a number from its point or exponent on, and its delimiter.
+bool check_fraction(const char* at);
+
+// Requires: at[0] is a digit or '-'. Returns: whether a number stands there, and a delimiter
+// behind it.
+inline bool check_number(const char* at) {
+  at += *at == '-' ? 1 : 0;
+  const char* const after = skip_digits(at);
+  if (after == at || (*at == '0' && after != at + 1)) return false;
+  return is_delimiter(*after) || check_fraction(after);
+}
+
+// Returns: whether `true`, `false` or `null` stands there, and a delimiter behind it.
+inline bool check_literal(const char* at) {
+  std::uint32_t word = 0;
+  std::memcpy(&word, at, sizeof(word));
+  constexpr std::uint32_t true_word = 0x65757274;
+  constexpr std::uint32_t null_word = 0x6C6C756E;
+  constexpr std::uint32_t fals_word = 0x736C6166;
+  if (word == true_word || word == null_word) return is_delimiter(at[4]);
+  return word == fals_word && at[4] == 'e' && is_delimiter(at[5]);
+}
+
+// Returns: whether the number or literal at `at` is one.
+inline bool check_scalar(const char* at) {
+  if (static_cast<unsigned char>(*at - '0') < 10 || *at == '-') return check_number(at);
+  return check_literal(at);
+}
+
+// Requires: `at` is the entry of a `{` or `[`. Returns: one past the entry of the bracket that
+// closes it; nullptr if the value is not JSON, is nested deeper than limits::depth_max, or ends
+// the text (the values walked here are parts of a message, so its own bracket must follow).
+// Cost: iterative, a constant for each entry.
+const std::uint32_t* skip_container(const Walk& walk, const std::uint32_t* at);
+
+// Requires: `at` is the entry of a value's first byte. Returns: as skip_container().
+inline const std::uint32_t* skip_value(const Walk& walk, const std::uint32_t* at) {
+  const char* const first = walk.text + *at;
+  if (*first == '"') return at + 1;
+  if (*first == '{' || *first == '[') return skip_container(walk, at);
+  return check_scalar(first) ? at + 1 : nullptr;
+}
+
+// Returns: whether a text that is this one token and white space around it is JSON. Cold: no
+// message is one, and every byte must be bounded, because no bracket stops a scan.
+bool check_root_scalar(std::string_view token);
+
+// Requires: `at` is an entry that is not the first. Returns: one past the last byte of the token
+// before it: white space between the two is the only thing that no entry tells of.
+inline const char* end_before(const Walk& walk, const std::uint32_t* at) {
+  const char* end = walk.text + *at;
+  while (is_blank(end[-1])) --end;
+  return end;
+}
+
+}  // namespace ringrpc::json

@@ -1,0 +1,375 @@
+#include "engine/rpc/envelope.h"
+
+#include <ringrpc/limits.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+#include "engine/base/assert.h"
+#include "engine/json/text.h"
+#include "engine/rpc/envelope_twin.h"
+
+namespace ringrpc::rpc {
+
+namespace {
+
+// The members of a message that mean something, as bits.
+constexpr std::uint32_t member_none = 0;
+constexpr std::uint32_t member_jsonrpc = 1;
+constexpr std::uint32_t member_id = 2;
+constexpr std::uint32_t member_method = 4;
+constexpr std::uint32_t member_params = 8;
+constexpr std::uint32_t member_answer = 16;  // `result` or `error`
+
+// A name and its closing quote as they lie in memory. With the quote, one comparison of a loaded
+// word decides: a name that ends earlier has its quote where a letter is expected.
+consteval std::uint64_t name_word(std::string_view quoted) {
+  std::uint64_t word = 0;
+  for (std::size_t i = 0; i < quoted.size(); ++i) {
+    word |= std::uint64_t{static_cast<unsigned char>(quoted[i])} << (8 * i);
+  }
+  return word;
+}
+
+consteval std::uint64_t first_bytes(std::uint32_t count) {
+  return ~std::uint64_t{0} >> (64 - 8 * count);
+}
+
+// Returns: which member the name is whose first byte, behind the quote, is at `name`.
+inline std::uint32_t member_of(const char* name) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, name, sizeof(word));
+  if (word == name_word("jsonrpc\"")) return member_jsonrpc;
+  const std::uint64_t seven = word & first_bytes(7);
+  if (seven == name_word("method\"")) return member_method;
+  if (seven == name_word("params\"")) return member_params;
+  if ((word & first_bytes(3)) == name_word("id\"")) return member_id;
+  if (seven == name_word("result\"")) return member_answer;
+  if ((word & first_bytes(6)) == name_word("error\"")) return member_answer;
+  return member_none;
+}
+
+// The same for a name that may be spelled with escapes.
+[[gnu::cold, gnu::noinline]] std::uint32_t escaped_member_of(const char* name, const char* end) {
+  const std::string_view raw(name, static_cast<std::size_t>(end - name));
+  if (raw.find('\\') == std::string_view::npos) return member_none;
+  char unescaped[16] = {};
+  const std::size_t size = json::unescape(raw, unescaped, 8);
+  if (size > 7) return member_none;
+  unescaped[size] = '"';
+  return member_of(unescaped);
+}
+
+[[gnu::cold, gnu::noinline]] bool is_version_with_escapes(const char* token, const char* end) {
+  if (*token != '"') return false;
+  char version[3];
+  return json::unescape({token + 1, end - 1}, version, sizeof(version)) == sizeof(version) &&
+         std::memcmp(version, "2.0", sizeof(version)) == 0;
+}
+
+}  // namespace
+
+// What one message has shown so far.
+struct Members {
+  std::uint32_t seen = 0;
+  std::uint32_t faults = 0;  // the members that make the envelope invalid
+  std::string_view id;
+  std::string_view method;
+  std::uint32_t params_first = 0;
+  std::uint32_t params_end = 0;
+  ParamsKind params = ParamsKind::absent;
+  IdKind id_kind = IdKind::absent;
+  bool method_too_long = false;
+};
+
+namespace {
+
+inline void take_version(const json::Walk& walk, const std::uint32_t* value,
+                         const std::uint32_t* after, Members& members) {
+  const char* const token = walk.text + *value;
+  std::uint64_t word = 0;
+  std::memcpy(&word, token, sizeof(word));
+  if ((word & first_bytes(5)) == name_word("\"2.0\"")) [[likely]]
+    return;
+  if (!is_version_with_escapes(token, json::end_before(walk, after)))
+    members.faults |= member_jsonrpc;
+}
+
+inline void take_id(const char* token, const char* end, Members& members) {
+  const std::size_t size = static_cast<std::size_t>(end - token);
+  if (*token == '"') {
+    members.id_kind = IdKind::string;
+  } else if (*token == '-' || (*token >= '0' && *token <= '9')) {
+    members.id_kind = IdKind::number;
+  } else {
+    members.id_kind = *token == 'n' ? IdKind::null : IdKind::invalid;
+  }
+  if (size > limits::id_size_max && members.id_kind != IdKind::invalid) [[unlikely]] {
+    members.id_kind = IdKind::too_long;
+  }
+  if (members.id_kind >= IdKind::invalid) [[unlikely]] {
+    members.faults |= member_id;
+    return;
+  }
+  members.id = {token, size};
+}
+
+// A member is there twice. None of the two counts, and an id is not echoed.
+[[gnu::cold, gnu::noinline]] void take_again(std::uint32_t member, Members& members) {
+  if (member == member_answer) return;
+  members.faults |= member;
+  if (member == member_id) members.id_kind = IdKind::invalid;
+}
+
+inline ParamsKind params_kind(char first) {
+  if (first == '{') return ParamsKind::object;
+  return first == '[' ? ParamsKind::array : ParamsKind::other;
+}
+
+// An envelope that is no call and no notification. The id stays, for the error's sake.
+[[gnu::cold, gnu::noinline]] void conclude_other(const Members& members, Envelope& out) {
+  const bool answer = (members.seen & (member_answer | member_method)) == member_answer;
+  out.kind = answer ? EnvelopeKind::response : EnvelopeKind::invalid;
+  out.method = {};
+  out.method_too_long = false;
+  out.params = ParamsKind::absent;
+  out.params_first = 0;
+  out.params_end = 0;
+  if ((members.faults & member_id) != 0) out.id = {};
+}
+
+[[gnu::cold]] void set_invalid(Envelope& out, std::uint32_t first, std::uint32_t end) {
+  out = Envelope{.id = {},
+                 .method = {},
+                 .params_first = 0,
+                 .params_end = 0,
+                 .first = first,
+                 .end = end,
+                 .kind = EnvelopeKind::invalid,
+                 .params = ParamsKind::absent,
+                 .id_kind = IdKind::absent,
+                 .method_too_long = false};
+}
+
+constexpr std::size_t methods_capacity(std::uint32_t message_size_max,
+                                       std::uint32_t batch_length_max) {
+  // Unescaped methods are shorter than the text; one more for what is over the batch's limit.
+  return std::min<std::size_t>(message_size_max,
+                               std::size_t{batch_length_max} * limits::method_size_max) +
+         limits::method_size_max;
+}
+
+}  // namespace
+
+base::Status Reader::reserve(std::uint32_t message_size_max, std::uint32_t batch_length_max,
+                             std::string_view kernel) {
+  RINGRPC_ASSERT(envelopes_ == nullptr);
+  RINGRPC_ASSERT(batch_length_max > 0);
+  base::Status status = index_.reserve(message_size_max, kernel);
+  if (!status.ok()) return status;
+  batch_length_max_ = batch_length_max;
+  methods_capacity_ = methods_capacity(message_size_max, batch_length_max);
+  // Neither array is touched here: pages come as batches and escapes need them.
+  envelopes_.reset(new (std::nothrow) Envelope[std::size_t{batch_length_max} + 1]);
+  methods_.reset(new (std::nothrow) char[methods_capacity_]);
+  if (envelopes_ == nullptr || methods_ == nullptr) {
+    return base::Status::failure(ENOMEM, "no memory for envelopes; lower batch_length_max");
+  }
+  return {};
+}
+
+std::size_t Reader::memory(std::uint32_t message_size_max, std::uint32_t batch_length_max) {
+  return json::Index::memory(message_size_max) +
+         (std::size_t{batch_length_max} + 1) * sizeof(Envelope) +
+         methods_capacity(message_size_max, batch_length_max);
+}
+
+ReadResult Reader::read(const char* text, std::uint32_t size) {
+  if (!index_.accelerated()) [[unlikely]]
+    return read_portable(text, size);
+  if (!index_.build(text, size)) [[unlikely]]
+    return {ReadStatus::parse_error, 0};
+  methods_size_ = 0;
+  const std::uint32_t* const first = index_.positions();
+  const json::Walk walk{text, first + index_.count()};
+  const char last = text[walk.end[-1]];
+  if (last != '}' && last != ']') [[unlikely]]
+    return read_scalar();
+  if (index_.has_backslash() && !json::check_escapes(text + index_.first_backslash(), text + size))
+      [[unlikely]] {
+    return {ReadStatus::parse_error, 0};
+  }
+  if (text[*first] == '{') [[likely]] {
+    const std::uint32_t* const after = read_message(walk, first, envelopes_[0]);
+    if (after != walk.end) [[unlikely]]
+      return {ReadStatus::parse_error, 0};
+    return {ReadStatus::single, 1};
+  }
+  if (text[*first] == '[') return read_batch(walk);
+  return {ReadStatus::parse_error, 0};
+}
+
+// A text that does not end in a bracket is JSON if it is one string, number or literal. Then it is
+// a message, an invalid one. The copy gives the token the delimiter that the walk expects.
+[[gnu::cold, gnu::noinline]] ReadResult Reader::read_scalar() {
+  const char* const text = index_.text();
+  if (index_.count() != 1) return {ReadStatus::parse_error, 0};
+  const char* const token = text + index_.positions()[0];
+  const char* end = text + index_.size();
+  while (json::is_blank(end[-1])) --end;
+  bool valid = true;
+  if (*token == '"') {
+    valid = !index_.has_backslash() || json::check_escapes(text + index_.first_backslash(), end);
+  } else {
+    valid = json::check_root_scalar({token, static_cast<std::size_t>(end - token)});
+  }
+  if (!valid) return {ReadStatus::parse_error, 0};
+  set_invalid(envelopes_[0], 0, 1);
+  return {ReadStatus::single, 1};
+}
+
+const std::uint32_t* Reader::read_message(const json::Walk& walk, const std::uint32_t* at,
+                                          Envelope& out) {
+  const char* const text = walk.text;
+  const std::uint32_t* const first = at++;
+  Members members;
+  if (text[*at] == '}') [[unlikely]] {
+    ++at;
+  } else {
+    for (;;) {
+      if (text[at[0]] != '"' || text[at[1]] != ':') return nullptr;
+      std::uint32_t member = member_of(text + at[0] + 1);
+      if (member == member_none && index_.has_backslash()) [[unlikely]] {
+        member = escaped_member_of(text + at[0] + 1, json::end_before(walk, at + 1) - 1);
+      }
+      const std::uint32_t* const value = at + 2;
+      at = json::skip_value(walk, value);
+      if (at == nullptr) return nullptr;
+      if (member != member_none) take_member(walk, member, value, at, members);
+      const char next = text[*at++];
+      if (next == '}') break;
+      if (next != ',') return nullptr;
+    }
+  }
+  const std::uint32_t* const begin = index_.positions();
+  out.id = members.id;
+  out.method = members.method;
+  out.params_first = members.params_first;
+  out.params_end = members.params_end;
+  out.first = static_cast<std::uint32_t>(first - begin);
+  out.end = static_cast<std::uint32_t>(at - begin);
+  out.params = members.params;
+  out.id_kind = members.id_kind;
+  out.method_too_long = members.method_too_long;
+  constexpr std::uint32_t required = member_jsonrpc | member_method;
+  if (members.faults != 0 || (members.seen & required) != required) [[unlikely]] {
+    conclude_other(members, out);
+  } else {
+    out.kind = (members.seen & member_id) != 0 ? EnvelopeKind::call : EnvelopeKind::notification;
+  }
+  return at;
+}
+
+inline void Reader::take_member(const json::Walk& walk, std::uint32_t member,
+                                const std::uint32_t* value, const std::uint32_t* after,
+                                Members& members) {
+  if ((members.seen & member) != 0) [[unlikely]] {
+    take_again(member, members);
+    return;
+  }
+  members.seen |= member;
+  const char* const token = walk.text + *value;
+  switch (member) {
+    case member_jsonrpc:
+      take_version(walk, value, after, members);
+      break;
+    case member_id:
+      take_id(token, json::end_before(walk, after), members);
+      break;
+    case member_method:
+      if (*token == '"') [[likely]] {
+        const char* const end = json::end_before(walk, after) - 1;
+        take_method({token + 1, end}, members);
+      } else {
+        members.faults |= member_method;
+      }
+      break;
+    case member_params:
+      members.params = params_kind(*token);
+      members.params_first = static_cast<std::uint32_t>(value - index_.positions());
+      members.params_end = static_cast<std::uint32_t>(after - index_.positions());
+      break;
+    default:
+      break;  // an answer's members matter by being there
+  }
+}
+
+inline void Reader::take_method(std::string_view raw, Members& members) {
+  if (index_.has_backslash()) [[unlikely]]
+    raw = unescape_method(raw);
+  members.method = raw;
+  if (raw.empty()) [[unlikely]]
+    members.faults |= member_method;
+  if (raw.size() > limits::method_size_max) [[unlikely]] {
+    members.method = {};
+    members.method_too_long = true;
+  }
+}
+
+std::string_view Reader::unescape_method(std::string_view raw) {
+  if (raw.find('\\') == std::string_view::npos) return raw;
+  // There is room for every envelope that is reported. Those beyond share the last place.
+  const std::size_t start = std::min(methods_size_, methods_capacity_ - limits::method_size_max);
+  char* const room = methods_.get() + start;
+  const std::size_t size = json::unescape(raw, room, limits::method_size_max);
+  // The spelling with escapes is longer still, so it is too long as well.
+  if (size == SIZE_MAX) return raw;
+  methods_size_ = start + size;
+  return {room, size};
+}
+
+ReadResult Reader::read_batch(const json::Walk& walk) {
+  constexpr ReadResult parse_error{ReadStatus::parse_error, 0};
+  const std::uint32_t* const first = index_.positions();
+  const std::uint32_t* at = first + 1;
+  if (walk.text[*at] == ']') {
+    if (at + 1 != walk.end) return parse_error;
+    set_invalid(envelopes_[0], 0, 2);
+    return {ReadStatus::single, 1};
+  }
+  std::uint32_t count = 0;
+  for (;;) {
+    Envelope& out = envelopes_[std::min(count, batch_length_max_)];
+    if (walk.text[*at] == '{') [[likely]] {
+      at = read_message(walk, at, out);
+      if (at == walk.end) return parse_error;
+    } else {
+      const std::uint32_t* const value = at;
+      at = json::skip_value(walk, at);
+      if (at != nullptr) {
+        set_invalid(out, static_cast<std::uint32_t>(value - first),
+                    static_cast<std::uint32_t>(at - first));
+      }
+    }
+    if (at == nullptr) return parse_error;
+    ++count;
+    const char next = walk.text[*at++];
+    if (next == ']') break;
+    if (next != ',') return parse_error;
+  }
+  if (at != walk.end) return parse_error;
+  if (count > batch_length_max_) [[unlikely]]
+    return {ReadStatus::batch_too_large, 0};
+  return {ReadStatus::batch, count};
+}
+
+ReadResult Reader::read_portable(const char* text, std::uint32_t size) {
+  if (!index_.build_portable(text, size)) return {ReadStatus::parse_error, 0};
+  return read_bytes({text, size}, {.envelopes = envelopes_.get(),
+                                   .batch_length_max = batch_length_max_,
+                                   .methods = methods_.get(),
+                                   .methods_capacity = methods_capacity_});
+}
+
+}  // namespace ringrpc::rpc
