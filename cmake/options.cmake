@@ -11,7 +11,7 @@ target_compile_definitions(ringrpc_options INTERFACE
   $<$<BOOL:${RINGRPC_DEBUG_CHECKS}>:RINGRPC_DEBUG_CHECKS>)
 
 if(RINGRPC_SANITIZE)
-  # One list for compiling and linking. Undefined behaviour ends the program, so that a test sees it.
+  # One list for compiling and linking. Undefined behaviour ends the program, so tests see it.
   # Not vptr: the engine has no RTTI for it to read.
   set(flags -fsanitize=${RINGRPC_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   if(RINGRPC_SANITIZE MATCHES undefined)

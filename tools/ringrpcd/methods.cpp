@@ -1,0 +1,74 @@
+#include "tools/ringrpcd/methods.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace ringrpcd {
+namespace {
+
+// Codes of this application, outside the range that JSON-RPC keeps for itself.
+constexpr int code_failed = 1001;
+constexpr int code_overflow = 1002;
+
+struct Sum {
+  std::int64_t a;
+  std::int64_t b;
+};
+
+struct OrderId {
+  ringrpc::Json orderId;  // any token, given back as it came
+};
+
+struct Order {
+  ringrpc::Json orderId;
+  std::string_view status;
+};
+
+struct Blob {
+  std::uint64_t bytes;
+};
+
+void echo(ringrpc::Call& call, ringrpc::Reply& reply) {
+  const ringrpc::JsonValue params = call.params();
+  if (params.exists()) {
+    reply.result().raw(params.raw());
+  } else {
+    reply.result().null();
+  }
+}
+
+ringrpc::Result<std::int64_t> sum(const Sum& in) {
+  std::int64_t total = 0;
+  if (__builtin_add_overflow(in.a, in.b, &total)) {
+    return ringrpc::Error{.code = code_overflow, .message = "Overflow"};
+  }
+  return total;
+}
+
+}  // namespace
+
+void add_methods(ringrpc::Server& server, std::uint32_t reply_size_max) {
+  server.method("echo", echo);
+  server.method("sum", sum);
+  server.method("orders.get", [](const OrderId& in) {
+    return Order{.orderId = in.orderId, .status = "shipped"};
+  });
+  server.method("blob", [reply_size_max](const Blob& in) {
+    // What is larger than any reply is refused by the engine; it need not be larger still.
+    return std::string(std::min<std::uint64_t>(in.bytes, reply_size_max), 'x');
+  });
+  server.method("fail", []() -> ringrpc::Result<std::int64_t> {
+    return ringrpc::Error{
+        .code = code_failed, .message = "Failed as asked", .data = R"({"reason":"demo"})"};
+  });
+  server.method("crash", []() -> std::int64_t { throw std::runtime_error("crash was called"); });
+  server.method("jobs.progress", [](ringrpc::Call&) {});
+  server.method("stats.calls", [&server](ringrpc::Call&, ringrpc::Reply& reply) {
+    reply.result().raw(server.calls_json());
+  });
+}
+
+}  // namespace ringrpcd
