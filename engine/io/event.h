@@ -39,11 +39,11 @@ inline constexpr std::uint16_t no_buffer = 0xFFFF;
 // One completion, translated. Delivered exactly once by Io::next().
 struct Event {
   EventKind kind = EventKind::woken;
-  bool more = false;                  // received: the receive stays armed after this event
-  std::uint16_t buffer = no_buffer;   // received: give() it back exactly once, whatever result is
+  bool more = false;                 // received: the receive stays armed after this event
+  std::uint16_t buffer = no_buffer;  // received: give() it back exactly once, whatever result is
   std::int32_t result = 0;
   Handle socket;
-  Address peer;                       // accepted only
+  Address peer;  // accepted only
 };
 
 // The interface of a backend, given as a type parameter (Worker<Io>), so that production has no
@@ -59,12 +59,14 @@ struct Event {
 //   void   give(std::uint16_t index)     hands a receive buffer back; published by the next wait()
 //   void   receive(Handle)               arms the receive. Requires: not armed. Stays armed while
 //                                        events say `more`; at most 8 buffers between two waits.
-//   void   stop_receiving(Handle)        asks an armed receive to end: a last received event without
+//   void   stop_receiving(Handle)        asks an armed receive to end: a last received event
+//   without
 //                                        `more` follows (result may be data, 0 or -ECANCELED)
 //   void   send(Handle, const char* data, std::uint32_t size)
 //                                        Requires: none in flight on this socket. The bytes stay
 //                                        owned by the backend until the sent event.
-//   void   shut(Handle, bool both)       shutdown(2): SHUT_WR, or SHUT_RDWR to make armed operations
+//   void   shut(Handle, bool both)       shutdown(2): SHUT_WR, or SHUT_RDWR to make armed
+//   operations
 //                                        end. Fire and forget.
 //   void   close(Handle)                 Requires: no receive armed, no send in flight. A closed
 //                                        event follows.

@@ -1,0 +1,228 @@
+#include "engine/io/listener.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "engine/base/assert.h"
+
+namespace ringrpc::io {
+
+namespace {
+
+using base::Status;
+
+// The kernel cuts it to net.core.somaxconn (4096 by default).
+constexpr int backlog = 4096;
+
+Status bad_address(std::string_view text, const char* reason) {
+  return Status::failure(EINVAL, "cannot listen on \"" + std::string(text) + "\": " + reason +
+                                     " (write HOST:PORT, such as 127.0.0.1:8080 or [::1]:0)");
+}
+
+bool parse_port(std::string_view text, std::uint16_t& port) {
+  const char* end = text.data() + text.size();
+  const std::from_chars_result result = std::from_chars(text.data(), end, port);
+  return !text.empty() && result.ec == std::errc() && result.ptr == end;
+}
+
+bool set_numeric(const std::string& host, std::uint16_t port, SocketAddress& address) {
+  sockaddr_in four{};
+  sockaddr_in6 six{};
+  address = SocketAddress{};
+  if (inet_pton(AF_INET, host.c_str(), &four.sin_addr) == 1) {
+    four.sin_family = AF_INET;
+    four.sin_port = htons(port);
+    std::memcpy(&address.storage, &four, sizeof(four));
+    address.size = sizeof(four);
+    return true;
+  }
+  if (inet_pton(AF_INET6, host.c_str(), &six.sin6_addr) == 1) {
+    six.sin6_family = AF_INET6;
+    six.sin6_port = htons(port);
+    std::memcpy(&address.storage, &six, sizeof(six));
+    address.size = sizeof(six);
+    return true;
+  }
+  return false;
+}
+
+Status resolve(const std::string& host, std::string_view port, SocketAddress& address) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), std::string(port).c_str(), &hints, &found);
+  if (error != 0) {
+    return Status::failure(-1, "cannot find the host \"" + host + "\": " + gai_strerror(error) +
+                                   " (try a numeric address)");
+  }
+  RINGRPC_ASSERT(found != nullptr && found->ai_addrlen <= sizeof(address.storage));
+  address = SocketAddress{};
+  std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
+  address.size = found->ai_addrlen;
+  freeaddrinfo(found);
+  return {};
+}
+
+std::uint16_t port_of(const SocketAddress& address) {
+  if (address.storage.ss_family == AF_INET) {
+    sockaddr_in four{};
+    std::memcpy(&four, &address.storage, sizeof(four));
+    return ntohs(four.sin_port);
+  }
+  sockaddr_in6 six{};
+  std::memcpy(&six, &address.storage, sizeof(six));
+  return ntohs(six.sin6_port);
+}
+
+// The sentence of a socket call that failed.
+Status cannot_listen(int error, const SocketAddress& address, const char* call) {
+  const std::string what = "cannot listen on " + format_address(address) + ": ";
+  switch (error) {
+    case EADDRINUSE:
+      return Status::failure(error, what +
+                                        "address in use (another process serves it: `ss -ltnp` "
+                                        "names it; stop it, or choose another port)");
+    case EACCES:
+    case EPERM:
+      return Status::failure(error, what +
+                                        "no permission (ports below 1024 need CAP_NET_BIND_SERVICE "
+                                        "or root; choose a higher port)");
+    case EADDRNOTAVAIL:
+      return Status::failure(error, what +
+                                        "no interface of this machine has the address (`ip addr` "
+                                        "lists them; try 127.0.0.1 or 0.0.0.0)");
+    case EAFNOSUPPORT:
+      return Status::failure(error, what +
+                                        "the address family is off in this kernel (is IPv6 "
+                                        "disabled? try 127.0.0.1)");
+    case EMFILE:
+    case ENFILE:
+      return Status::failure(error, what + "no descriptor left (raise `ulimit -n`)");
+    default:
+      return Status::from_errno(error, what + call);
+  }
+}
+
+bool set_option(int fd, int level, int name) {
+  const int on = 1;
+  return setsockopt(fd, level, name, &on, sizeof(on)) == 0;
+}
+
+}  // namespace
+
+base::Status parse_address(std::string_view text, SocketAddress& address) {
+  std::string_view host;
+  std::string_view port_text;
+  const bool bracketed = !text.empty() && text.front() == '[';
+  if (bracketed) {
+    const std::size_t closing = text.find("]:");
+    if (closing == std::string_view::npos) return bad_address(text, "no \"]:\" behind the address");
+    host = text.substr(1, closing - 1);
+    port_text = text.substr(closing + 2);
+  } else {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos) return bad_address(text, "no port");
+    host = text.substr(0, colon);
+    port_text = text.substr(colon + 1);
+    if (port_text.find(':') != std::string_view::npos) {
+      return bad_address(text, "an IPv6 address needs brackets");
+    }
+  }
+  std::uint16_t port = 0;
+  if (host.empty()) return bad_address(text, "no host");
+  if (host.find('\0') != std::string_view::npos) return bad_address(text, "a zero byte");
+  if (!parse_port(port_text, port)) return bad_address(text, "the port is not 0 to 65535");
+  const std::string name = host == "localhost" ? "127.0.0.1" : std::string(host);
+  if (set_numeric(name, port, address)) {
+    const bool six = address.storage.ss_family == AF_INET6;
+    return six == bracketed ? Status() : bad_address(text, "brackets are for IPv6 addresses");
+  }
+  if (bracketed) return bad_address(text, "not an IPv6 address");
+  return resolve(name, port_text, address);
+}
+
+std::string format_address(const SocketAddress& address) {
+  char text[INET6_ADDRSTRLEN] = {};
+  const std::string port = std::to_string(port_of(address));
+  if (address.storage.ss_family == AF_INET) {
+    sockaddr_in four{};
+    std::memcpy(&four, &address.storage, sizeof(four));
+    inet_ntop(AF_INET, &four.sin_addr, text, sizeof(text));
+    return std::string(text) + ":" + port;
+  }
+  sockaddr_in6 six{};
+  std::memcpy(&six, &address.storage, sizeof(six));
+  inet_ntop(AF_INET6, &six.sin6_addr, text, sizeof(text));
+  return "[" + std::string(text) + "]:" + port;
+}
+
+Listener::~Listener() { close_all(); }
+
+base::Status Listener::open(std::string_view text, std::uint32_t count) {
+  RINGRPC_ASSERT(sockets_.empty());
+  RINGRPC_ASSERT(count > 0);
+  Status status = parse_address(text, address_);
+  for (std::uint32_t i = 0; status.ok() && i < count; ++i) status = open_one(i == 0);
+  if (!status.ok()) close_all();
+  return status;
+}
+
+base::Status Listener::open_one(bool first) {
+  const int fd =
+      ::socket(address_.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return cannot_listen(errno, address_, "socket");
+  sockets_.push_back(fd);
+  // Without SO_REUSEADDR a restart fails while connections of the last run are in TIME_WAIT. It
+  // does not let two sockets listen on one port.
+  if (!set_option(fd, SOL_SOCKET, SO_REUSEADDR) || !set_option(fd, IPPROTO_TCP, TCP_NODELAY)) {
+    return cannot_listen(errno, address_, "setsockopt");
+  }
+  if (!first && !set_option(fd, SOL_SOCKET, SO_REUSEPORT)) {
+    return cannot_listen(errno, address_, "SO_REUSEPORT");
+  }
+  const sockaddr* address = reinterpret_cast<const sockaddr*>(&address_.storage);
+  if (bind(fd, address, address_.size) != 0) return cannot_listen(errno, address_, "bind");
+  // Set between bind and listen, the option makes the first socket a member of the group too.
+  if (first && !set_option(fd, SOL_SOCKET, SO_REUSEPORT)) {
+    return cannot_listen(errno, address_, "SO_REUSEPORT");
+  }
+  if (listen(fd, backlog) != 0) return cannot_listen(errno, address_, "listen");
+  if (first) {
+    socklen_t size = sizeof(address_.storage);
+    if (getsockname(fd, reinterpret_cast<sockaddr*>(&address_.storage), &size) != 0) {
+      return cannot_listen(errno, address_, "getsockname");
+    }
+    RINGRPC_ASSERT(size == address_.size, size, address_.size);
+    RINGRPC_ASSERT(port_of(address_) != 0);
+  }
+  return {};
+}
+
+int Listener::socket(std::uint32_t index) const {
+  RINGRPC_ASSERT(index < sockets_.size(), index, sockets_.size());
+  RINGRPC_ASSERT(sockets_[index] >= 0, index);
+  return sockets_[index];
+}
+
+void Listener::release(std::uint32_t index) {
+  RINGRPC_ASSERT(index < sockets_.size(), index, sockets_.size());
+  sockets_[index] = -1;
+}
+
+std::uint16_t Listener::port() const { return port_of(address_); }
+
+void Listener::close_all() {
+  for (const int fd : sockets_) {
+    if (fd >= 0) ::close(fd);
+  }
+  sockets_.clear();
+}
+
+}  // namespace ringrpc::io

@@ -1,0 +1,71 @@
+#pragma once
+
+// Listening sockets: one address, one socket for each worker.
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/status.h"
+
+namespace ringrpc::io {
+
+// An address to bind, as the kernel takes it.
+struct SocketAddress {
+  sockaddr_storage storage = {};
+  socklen_t size = 0;
+};
+
+// Reads "HOST:PORT": "127.0.0.1:8080", "[::1]:0", "localhost:8080" (always 127.0.0.1), or a name
+// that the resolver knows, which may take its time. An empty host is refused: listening on every
+// address is to be asked for by name ("0.0.0.0:8080", "[::]:8080").
+// Fails: EINVAL for bad syntax; -1 for a name that does not resolve.
+base::Status parse_address(std::string_view text, SocketAddress& address);
+
+// Returns: "127.0.0.1:8080" or "[::1]:8080".
+std::string format_address(const SocketAddress& address);
+
+// The sockets of one address. The kernel spreads new connections over them.
+//
+// The first is bound without SO_REUSEPORT, so that a port that somebody else serves is an error
+// instead of a silent share of their connections. Only then is the option set on it, and the others
+// bind with it to the port that the first one got.
+// Owns:     the sockets that have not been released.
+// Thread:   any one; used at start only.
+class Listener {
+ public:
+  Listener() = default;
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  ~Listener();
+
+  // Binds and listens. Requires: not open yet; count > 0.
+  // Fails: EADDRINUSE, EACCES, EADDRNOTAVAIL or another errno, with the cause and what to try;
+  //        what was opened is closed again.
+  base::Status open(std::string_view text, std::uint32_t count);
+
+  // Returns: one socket, non-blocking and with TCP_NODELAY, which accepted ones inherit. The
+  //          Listener keeps it. Requires: index < count of open(), not released.
+  [[nodiscard]] int socket(std::uint32_t index) const;
+
+  // Gives one socket up: its new owner (a backend whose start() succeeded) closes it.
+  // Requires: index < count of open().
+  void release(std::uint32_t index);
+
+  // Returns: the address that is listened on, with the port that the kernel chose for port 0.
+  [[nodiscard]] std::string address() const { return format_address(address_); }
+  [[nodiscard]] std::uint16_t port() const;
+
+ private:
+  base::Status open_one(bool first);
+  void close_all();
+
+  SocketAddress address_;
+  std::vector<int> sockets_;  // -1 once released
+};
+
+}  // namespace ringrpc::io
