@@ -20,6 +20,10 @@ inline constexpr std::uint32_t reply_size_max = 16u << 20;
 inline constexpr std::uint32_t reply_size_max_min = 4u << 10;
 inline constexpr std::uint32_t reply_size_max_max = 256u << 20;
 
+// What a reply may take beyond reply_size_max: its HTTP head, and in a batch the errors that stand
+// for the calls that did not fit.
+inline constexpr std::uint32_t reply_overhead_max = 4u << 20;
+
 // Open brackets inside a message; the message object and the batch array are not counted. One bit
 // each in a 64-bit word, so this limit is fixed.
 inline constexpr std::uint32_t depth_max = 64;
@@ -97,6 +101,9 @@ inline constexpr std::uint32_t partial_pool_size = 64u << 20;
 // Reply slabs of one worker, and their size; replies that do not fit get a mapping of their own.
 inline constexpr std::uint32_t reply_slab_size = 256u << 10;
 inline constexpr std::uint32_t reply_slabs = 64;
+// Replies too large for a slab, of all connections of a worker, while they wait to be sent. A reply
+// that finds no room answers -31004, or ends its connection when not even that fits.
+inline constexpr std::uint32_t large_replies_size_max = 256u << 20;
 // Unsent reply bytes of one connection beyond which its requests are not read any more.
 inline constexpr std::uint32_t unsent_size_max = 256u << 10;
 

@@ -1,0 +1,156 @@
+#pragma once
+
+// What a handler sees of one call: the call itself, and for raw handlers the reply.
+//
+// Lifetime: a Call, its params and every view taken from it live until the handler returns.
+// Thread:   a handler runs on its connection's worker and must not block.
+
+#include <ringrpc/json.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ringrpc {
+
+namespace rpc {
+class Answerer;
+struct Method;
+}  // namespace rpc
+namespace json {
+class Scratch;
+}
+namespace fields {
+struct TypeInfo;
+}
+
+// The other end of a connection.
+struct Peer {
+  std::array<std::uint8_t, 16> address = {};  // IPv4 is mapped (::ffff:a.b.c.d); Unix is all zero
+  std::uint16_t port = 0;                     // host byte order
+
+  // Returns: "127.0.0.1:41233", "[::1]:41233", or "local" for a peer without an address.
+  [[nodiscard]] std::string text() const;
+};
+
+// The head of the request that carried a call. On transports without heads every field is absent.
+class Head {
+ public:
+  using Find = std::string_view (*)(const void* source, std::string_view name);
+
+  Head() = default;
+  Head(std::string_view method, std::string_view path, const void* source, Find find)
+      : method_(method), path_(path), source_(source), find_(find) {}
+
+  [[nodiscard]] std::string_view method() const { return method_; }
+  [[nodiscard]] std::string_view path() const { return path_; }
+
+  // Returns: the value of the first field of that name, without surrounding blanks; empty if absent.
+  // Names are compared without regard to case (RFC 9110 section 5.1).
+  [[nodiscard]] std::string_view field(std::string_view name) const {
+    return find_ == nullptr ? std::string_view() : find_(source_, name);
+  }
+
+ private:
+  std::string_view method_;
+  std::string_view path_;
+  const void* source_ = nullptr;
+  Find find_ = nullptr;
+};
+
+// Everything a transport tells of the message that it delivered.
+struct Origin {
+  Peer peer;
+  std::string_view principal;     // empty until authentication is on
+  Head head;
+  std::uint64_t deadline_ms = 0;  // on the monotonic clock; 0 when the call has none
+};
+
+// One request or notification.
+class Call {
+ public:
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  [[nodiscard]] std::string_view method() const { return method_; }
+
+  // Returns: the id's token as it is on the wire (`7`, `"a"`, `null`); empty for a notification.
+  [[nodiscard]] std::string_view id() const { return id_; }
+  [[nodiscard]] bool is_notification() const { return notification_; }
+
+  // Returns: the params; of kind absent when the call has none.
+  [[nodiscard]] JsonValue params() const { return params_; }
+
+  [[nodiscard]] const Peer& peer() const { return origin_->peer; }
+  [[nodiscard]] std::string_view principal() const { return origin_->principal; }
+  [[nodiscard]] const Head& head() const { return origin_->head; }
+  [[nodiscard]] std::uint64_t deadline_ms() const { return origin_->deadline_ms; }
+
+  // Memory for unescaped strings of the params, valid as long as the call.
+  [[nodiscard]] json::Scratch& scratch() const { return *scratch_; }
+
+ private:
+  friend class rpc::Answerer;
+  friend class Reply;
+  Call(std::string_view method, std::string_view id, JsonValue params, bool notification,
+       const Origin& origin, json::Scratch& scratch)
+      : method_(method),
+        id_(id),
+        params_(params),
+        notification_(notification),
+        origin_(&origin),
+        scratch_(&scratch) {}
+
+  std::string_view method_;
+  std::string_view id_;
+  JsonValue params_;
+  bool notification_;
+  const Origin* origin_;
+  json::Scratch* scratch_;
+};
+
+// The answer to one call, written into the memory that it is sent from. Exactly one of result() and
+// error() is expected; the last error() wins over everything. Neither means the result null.
+// A reply to a notification is written and thrown away.
+class Reply {
+ public:
+  Reply(const Reply&) = delete;
+  Reply& operator=(const Reply&) = delete;
+
+  // Returns: the writer of the result's value; write exactly one JSON value.
+  JsonWriter& result() {
+    touched_ = true;
+    return *writer_;
+  }
+
+  // Answers an error in place of a result; what was written so far is dropped.
+  // Requires: data_json is empty or one valid JSON value; it is checked and dropped if it is not.
+  // Codes of applications lie outside -32768..-32000 (JSON-RPC 2.0, section 5.1).
+  void error(int code, std::string_view message, std::string_view data_json = {});
+
+  // Returns: false for a notification, whose result nobody will see.
+  [[nodiscard]] bool wanted() const { return wanted_; }
+
+  // Decodes params into a reflected type, or answers -32602 with `data {field, reason}`.
+  // Returns: false when it has answered.
+  bool decode(const Call& call, const fields::TypeInfo& type, void* target, bool strict);
+
+  // Encodes a value of a reflected type as the result.
+  void encode(const fields::TypeInfo& type, const void* value);
+
+ private:
+  friend class rpc::Answerer;
+  Reply(JsonWriter& writer, bool wanted) : writer_(&writer), wanted_(wanted) {}
+
+  JsonWriter* writer_;
+  std::size_t start_ = 0;  // bytes of the writer before the result's value
+  bool wanted_;
+  bool touched_ = false;
+  bool failed_ = false;     // an error object stands where the result was to be
+  bool misplaced_ = false;  // data_json was no JSON
+  bool from_params_ = false;
+  int code_ = 0;
+};
+
+}  // namespace ringrpc

@@ -1,0 +1,221 @@
+#pragma once
+
+// A JSON-RPC 2.0 server: methods in, one endpoint out.
+//
+//   ringrpc::Server server({.listen = "127.0.0.1:8080"});
+//   server.method("sum", [](const Sum& in) { return in.a + in.b; });
+//   return server.run();
+//
+// Handlers, chosen by signature:
+//   R(const P&), R(), R(Call&, const P&), R(Call&)   typed: P and R are reflected (fields.h), R may be
+//                                                    void or Result<R>
+//   void(Call&, Reply&)                              raw: params on demand, a writer for the result
+//
+// Rules: views in params live until the handler returns; a handler runs on its connection's worker,
+// many workers at the same time, and must not block; an exception that leaves it answers -32603 and
+// never ends the process.
+
+#include <ringrpc/call.h>
+#include <ringrpc/fields.h>
+#include <ringrpc/limits.h>
+#include <ringrpc/result.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace ringrpc {
+
+enum class IoChoice : std::uint8_t { automatic, uring, epoll };
+
+// Sizes are bytes. Each limit is explained, and bounded, in limits.h.
+struct Options {
+  std::string listen = "127.0.0.1:8080";  // HTTP listener; port 0 takes a free one; empty for none
+  std::vector<std::string> more_listeners = {};
+  unsigned workers = 0;                   // 0: CPUs of the affinity mask, capped by the cgroup quota
+  IoChoice io = IoChoice::automatic;      // io_uring, else epoll
+  unsigned spin_us = 0;                   // how long a worker polls before it sleeps
+  bool pin = true;                        // each worker stays on one CPU
+  std::uint32_t connections_max = limits::connections_max;  // of one worker
+  std::uint32_t receive_buffers = limits::receive_buffers;  // of one worker; a power of two
+  std::uint32_t message_size_max = limits::message_size_max;
+  std::uint32_t reply_size_max = limits::reply_size_max;
+  std::uint32_t batch_length_max = limits::batch_length_max;
+  std::uint32_t partial_pool_size = limits::partial_pool_size;  // of one worker
+  std::uint32_t stop_timeout_ms = limits::stop_timeout_ms;
+  std::uint32_t drain_delay_ms = 0;       // from the stop signal to the end of accepting
+  std::vector<std::string> hosts = {};    // Host names allowed beside the loopback ones
+  std::vector<std::string> origins = {};  // Origins allowed beside the loopback ones
+  std::string port_file = {};             // written, complete, once the server serves
+  std::string name = "ringrpc";           // begins the start line
+  std::string allocator = "system malloc";  // named in the start line
+};
+
+struct MethodOptions {
+  bool strict = false;  // unknown members of params are -32602
+};
+
+class Server {
+ public:
+  explicit Server(Options options = {});
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // Adds a method, or replaces the one of that name. Any thread, also while serving, also inside a
+  // handler; never waits. Requires: a name of 1 to 256 bytes that does not begin with "rpc."; the
+  // call is ignored otherwise, and error() says so.
+  template <typename F>
+  Server& method(std::string_view name, F handler, MethodOptions options = {});
+
+  // Returns: whether there was such a method. Calls that have begun end normally.
+  bool remove(std::string_view name);
+
+  // Serves until SIGTERM or SIGINT and stops gracefully. One line on stderr tells what it listens on.
+  // Returns: the process's exit code: 0 clean, 1 forced after the deadline, 2 bad options, 3 could
+  // not start.
+  int run();
+
+  // The same in pieces, for tests and for programs with a main loop of their own: workers run in
+  // threads of their own and signals are left alone.
+  // Returns: false when it could not start; error() says why and exit_code() is 2 or 3.
+  bool start();
+  int stop();
+  [[nodiscard]] const std::string& error() const;
+  [[nodiscard]] int exit_code() const;
+
+  // Where a listener ended up, port 0 resolved. Valid after start().
+  [[nodiscard]] std::string address(std::size_t listener = 0) const;
+  [[nodiscard]] std::uint16_t port(std::size_t listener = 0) const;
+
+  // The whole engine without sockets: one message in, its reply out (empty when there is none).
+  // Any thread, at the same time too. The text is copied once, and counted, because 64 readable
+  // bytes must stand behind it; call_padded() takes a text that has them and copies nothing.
+  void call(std::string_view json, std::string& reply);
+  void call_padded(std::string_view json, std::string& reply);
+
+  // One HTTP request (head and body) in, the bytes of the response out. An incomplete request, or
+  // bytes behind the first one, answer 400.
+  void call_http(std::string_view request, std::string& response);
+  void call_http_padded(std::string_view request, std::string& response);
+
+  // The memory that the options ask for, one pool a line, with the total.
+  [[nodiscard]] std::string plan() const;
+  // What GET /metrics answers.
+  [[nodiscard]] std::string metrics() const;
+  // Times that a handler of each method started, over all workers, as a JSON object.
+  [[nodiscard]] std::string calls_json() const;
+
+ private:
+  struct Impl;
+  using Invoke = void (*)(void* state, bool strict, Call& call, Reply& reply);
+  void add(std::string_view name, Invoke invoke, void* state, void (*destroy)(void* state),
+           bool strict);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+// What follows turns a handler's signature into one function pointer, in the user's translation unit.
+namespace handlers {
+
+template <typename T>
+struct Signature : Signature<decltype(&T::operator())> {};
+template <typename R, typename... A>
+struct Signature<R (*)(A...)> {
+  using Return = R;
+  using Arguments = std::tuple<A...>;
+};
+template <typename R, typename... A>
+struct Signature<R(A...)> : Signature<R (*)(A...)> {};
+template <typename C, typename R, typename... A>
+struct Signature<R (C::*)(A...)> : Signature<R (*)(A...)> {};
+template <typename C, typename R, typename... A>
+struct Signature<R (C::*)(A...) const> : Signature<R (*)(A...)> {};
+template <typename C, typename R, typename... A>
+struct Signature<R (C::*)(A...) noexcept> : Signature<R (*)(A...)> {};
+template <typename C, typename R, typename... A>
+struct Signature<R (C::*)(A...) const noexcept> : Signature<R (*)(A...)> {};
+
+template <typename T>
+struct Unwrapped {
+  using type = T;
+  static constexpr bool is_result = false;
+};
+template <typename T>
+struct Unwrapped<Result<T>> {
+  using type = T;
+  static constexpr bool is_result = true;
+};
+
+template <typename T>
+void answer(Reply& reply, T&& outcome) {
+  using Plain = std::remove_cvref_t<T>;
+  if constexpr (Unwrapped<Plain>::is_result) {
+    using Value = typename Unwrapped<Plain>::type;
+    if (!outcome.ok()) {
+      reply.error(outcome.error().code, outcome.error().message, outcome.error().data);
+    } else if constexpr (!std::is_void_v<Value>) {
+      reply.encode(fields::type_of<Value>(), &outcome.value());
+    }
+  } else {
+    reply.encode(fields::type_of<Plain>(), &outcome);
+  }
+}
+
+template <typename F, typename... A>
+void run(F& handler, Reply& reply, A&&... arguments) {
+  if constexpr (std::is_void_v<decltype(handler(std::forward<A>(arguments)...))>) {
+    handler(std::forward<A>(arguments)...);
+  } else {
+    answer(reply, handler(std::forward<A>(arguments)...));
+  }
+}
+
+template <typename F>
+void invoke(void* state, bool strict, Call& call, Reply& reply) {
+  F& handler = *static_cast<F*>(state);
+  using Arguments = typename Signature<F>::Arguments;
+  constexpr std::size_t count = std::tuple_size_v<Arguments>;
+  if constexpr (count == 0) {
+    run(handler, reply);
+  } else {
+    using First = std::remove_cvref_t<std::tuple_element_t<0, Arguments>>;
+    using Last = std::remove_cvref_t<std::tuple_element_t<count - 1, Arguments>>;
+    static_assert(count <= 2, "a handler takes (P), (Call&, P), (Call&), (Call&, Reply&) or nothing");
+    if constexpr (count == 2) {
+      static_assert(std::is_same_v<First, Call>,
+                    "the first of a handler's two arguments is ringrpc::Call&");
+    }
+    if constexpr (std::is_same_v<Last, Reply>) {
+      handler(call, reply);
+    } else if constexpr (count == 1 && std::is_same_v<First, Call>) {
+      run(handler, reply, call);
+    } else {
+      Last params{};
+      if (!reply.decode(call, fields::type_of<Last>(), &params, strict)) return;
+      if constexpr (count == 1) {
+        run(handler, reply, params);
+      } else {
+        run(handler, reply, call, params);
+      }
+    }
+  }
+}
+
+}  // namespace handlers
+
+template <typename F>
+Server& Server::method(std::string_view name, F handler, MethodOptions options) {
+  using Handler = std::decay_t<F>;
+  add(name, &handlers::invoke<Handler>, new Handler(std::move(handler)),
+      [](void* state) { delete static_cast<Handler*>(state); }, options.strict);
+  return *this;
+}
+
+}  // namespace ringrpc

@@ -1,0 +1,13 @@
+#pragma once
+
+// Whether a text from outside of a message is JSON: what handlers give as an error's data.
+
+#include <string_view>
+
+namespace ringrpc::json {
+
+// Returns: whether the text is one JSON value by RFC 8259, nested at most limits::depth_max deep.
+// Cold: allocates an index for the text.
+[[gnu::cold]] bool is_json(std::string_view text);
+
+}  // namespace ringrpc::json

@@ -1,0 +1,222 @@
+#include "engine/rpc/answer.h"
+
+#include <ringrpc/limits.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "engine/base/assert.h"
+#include "engine/base/clock.h"
+#include "engine/rpc/guard.h"
+
+namespace ringrpc::rpc {
+namespace {
+
+constexpr std::string_view result_begin = R"({"jsonrpc":"2.0","result":)";
+constexpr std::string_view error_begin = R"({"jsonrpc":"2.0","error":)";
+constexpr std::string_view id_begin = R"(,"id":)";
+constexpr std::uint64_t log_interval_ns = 1'000'000'000;
+
+void write_id(std::string_view id, JsonWriter& out) {
+  out.bytes(id_begin);
+  out.bytes(id.empty() ? std::string_view("null") : id);
+  out.bytes("}");
+}
+
+}  // namespace
+
+Answerer::~Answerer() {
+  if (scratch_memory_ != nullptr) munmap(scratch_memory_, scratch_size_);
+}
+
+std::size_t Answerer::memory(std::uint32_t message_size_max, std::uint32_t batch_length_max) {
+  return Reader::memory(message_size_max, batch_length_max) + message_size_max;
+}
+
+base::Status Answerer::reserve(const Options& options) {
+  RINGRPC_ASSERT(options.counters != nullptr && options.stats != nullptr);
+  options_ = options;
+  base::Status status = reader_.reserve(options.message_size_max, options.batch_length_max);
+  if (!status.ok()) return status;
+  scratch_size_ = options.message_size_max;
+  void* memory = mmap(nullptr, scratch_size_, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return base::Status::from_errno(errno, "no memory for decoding");
+  scratch_memory_ = static_cast<char*>(memory);
+  scratch_ = json::Scratch(scratch_memory_, scratch_size_);
+  return {};
+}
+
+Message Answerer::read(std::string_view text, JsonWriter& out, Budget& budget) {
+  RINGRPC_ASSERT(text.size() <= options_.message_size_max, text.size());
+  Message message;
+  message.start = out.size();
+  message.budget = &budget;
+  const ReadResult result = reader_.read(text.data(), static_cast<std::uint32_t>(text.size()));
+  message.status = result.status;
+  message.count = result.count;
+  if (result.status == ReadStatus::single) [[likely]] return message;
+  message.count = 0;
+  if (result.status == ReadStatus::batch && options_.profile.batches) {
+    options_.counters->add(base::Counter::batches);
+    message.count = result.count;
+    return message;
+  }
+  message.status = ReadStatus::single;
+  message.answered = true;
+  if (result.status == ReadStatus::parse_error) {
+    refuse(message, ErrorCode::parse_error, {}, out);
+  } else if (!options_.profile.batches) {
+    refuse(message, ErrorCode::invalid_request, {}, out);
+  } else {
+    options_.counters->add(base::Counter::limit_batch_length);
+    refuse(message, ErrorCode::batch_too_large, {}, out);
+  }
+  return message;
+}
+
+void Answerer::answer(Message& message, const Envelope& envelope, const Method* method,
+                      const Origin& origin, JsonWriter& out) {
+  if (method != nullptr && runnable(message, envelope)) [[likely]] {
+    run(message, envelope, *method, origin, out);
+    return;
+  }
+  answer_refused(message, envelope, method, out);
+}
+
+// Returns: whether the envelope is one that a handler may see.
+bool Answerer::runnable(const Message& message, const Envelope& envelope) const {
+  return (envelope.kind == EnvelopeKind::call || envelope.kind == EnvelopeKind::notification) &&
+         !message.budget->spent && envelope.params != ParamsKind::other &&
+         (envelope.params != ParamsKind::array || options_.profile.positional_params);
+}
+
+// Answers what no handler sees, in the order of the checks: envelope, room, method, params.
+void Answerer::answer_refused(Message& message, const Envelope& envelope, const Method* method,
+                              JsonWriter& out) {
+  if (envelope.kind == EnvelopeKind::notification) {
+    options_.counters->add(base::Counter::notifications);
+    if (method == nullptr) options_.stats->count_unknown();
+    return;
+  }
+  separate(message, out);
+  if (envelope.kind != EnvelopeKind::call) {
+    if (envelope.id_kind == IdKind::too_long) options_.counters->add(base::Counter::limit_id_size);
+    const bool is_response = envelope.kind == EnvelopeKind::response;
+    refuse(message, ErrorCode::invalid_request, is_response ? std::string_view() : envelope.id,
+           out);
+  } else if (message.budget->spent) {
+    refuse(message, ErrorCode::reply_too_large, envelope.id, out);
+  } else if (method == nullptr) {
+    options_.stats->count_unknown();
+    if (envelope.method_too_long) options_.counters->add(base::Counter::limit_method_size);
+    refuse(message, ErrorCode::method_not_found, envelope.id, out);
+  } else {
+    refuse(message, ErrorCode::invalid_params, envelope.id, out,
+           "params must be an object or an array");
+  }
+}
+
+void Answerer::separate(Message& message, JsonWriter& out) {
+  if (message.status == ReadStatus::batch) out.bytes(message.answered ? "," : "[");
+  message.answered = true;
+}
+
+void Answerer::run(Message& message, const Envelope& envelope, const Method& method,
+                   const Origin& origin, JsonWriter& out) {
+  const bool wanted = envelope.kind == EnvelopeKind::call;
+  if (!wanted) options_.counters->add(base::Counter::notifications);
+  const std::size_t before = out.size();
+  const bool answered_before = message.answered;
+  separate(message, out);
+  const std::size_t begin = out.size();
+  out.bytes(result_begin);
+  out.begin_value();
+
+  const JsonValue params =
+      envelope.params == ParamsKind::absent
+          ? JsonValue()
+          : JsonValue(reader_.index().text(), reader_.params_position(envelope));
+  scratch_.reset();
+  Call call(envelope.method, wanted ? envelope.id : std::string_view(), params, !wanted, origin,
+            scratch_);
+  Reply reply(out, wanted);
+  reply.start_ = begin;
+  options_.stats->count_start(method.slot);
+  const char* const thrown = guarded_invoke(method, call, reply);
+  if (thrown != nullptr) [[unlikely]] {
+    options_.counters->add(base::Counter::exceptions);
+    log_exception(method, thrown);
+  }
+  if (!wanted) {
+    out.rewind(before);
+    message.answered = answered_before;
+    return;
+  }
+  if (thrown != nullptr) [[unlikely]] {
+    out.rewind(begin);
+    refuse(message, ErrorCode::internal_error, envelope.id, out);
+    return;
+  }
+  finish_result(message, envelope, reply, begin, out);
+}
+
+// Ends what the handler has written, or puts an error in its place.
+void Answerer::finish_result(Message& message, const Envelope& envelope, Reply& reply,
+                             std::size_t begin, JsonWriter& out) {
+  if (!reply.failed_ && !reply.touched_) out.null();
+  const bool whole = reply.failed_ || out.complete();
+  if (out.ok() && whole) [[likely]] write_id(envelope.id, out);
+  if (out.ok() && whole) [[likely]] {
+    if (reply.failed_) note_error(message, reply.code_, true);
+    return;
+  }
+  const bool overflowed = out.overflowed();
+  out.rewind(begin);
+  if (overflowed) {
+    message.budget->spent = true;
+    options_.counters->add(base::Counter::limit_reply_size);
+    refuse(message, ErrorCode::reply_too_large, envelope.id, out);
+  } else {
+    refuse(message, ErrorCode::internal_error, envelope.id, out);
+  }
+}
+
+void Answerer::note_error(Message& message, std::int32_t code, bool from_method) {
+  options_.stats->count_error(error_index(code));
+  if (message.status == ReadStatus::batch) return;
+  message.outcome.error = code;
+  message.outcome.from_method = from_method;
+}
+
+// Writes one error object. Requires: separate() was called for it.
+void Answerer::refuse(Message& message, ErrorCode code, std::string_view id, JsonWriter& out,
+                      std::string_view reason) {
+  out.bytes(error_begin);
+  out.bytes(error_object(code));
+  if (!reason.empty()) {
+    out.bytes(R"(,"data":{"field":"","reason":")");
+    out.bytes(reason);
+    out.bytes("\"}");
+  }
+  out.bytes("}");
+  write_id(id, out);
+  note_error(message, static_cast<std::int32_t>(code), false);
+}
+
+Outcome Answerer::end(Message& message, JsonWriter& out) {
+  message.outcome.has_body = message.answered;
+  if (message.status == ReadStatus::batch && message.count != 0 && message.answered) out.bytes("]");
+  return message.outcome;
+}
+
+void Answerer::log_exception(const Method& method, const char* text) {
+  // At most one line a second: the counter tells how many there were.
+  const std::uint64_t now = base::monotonic_ns();
+  if (exception_logged_ns_ != 0 && now - exception_logged_ns_ < log_interval_ns) return;
+  exception_logged_ns_ = now;
+  std::fprintf(stderr, "ringrpc: the handler of \"%s\" threw: %s\n", method.name.c_str(), text);
+}
+
+}  // namespace ringrpc::rpc

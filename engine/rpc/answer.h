@@ -1,0 +1,92 @@
+#pragma once
+
+// From a message's text to its reply's text: read, find, answer. Transports own the loop over the
+// calls of a message, so that it can be read in one place (serve/worker.h).
+
+#include <ringrpc/call.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "engine/base/counters.h"
+#include "engine/base/status.h"
+#include "engine/json/index.h"
+#include "engine/rpc/call_stats.h"
+#include "engine/rpc/envelope.h"
+#include "engine/rpc/errors.h"
+#include "engine/rpc/outcome.h"
+#include "engine/rpc/table.h"
+
+namespace ringrpc::rpc {
+
+// One message while it is answered.
+struct Message {
+  ReadStatus status = ReadStatus::parse_error;
+  std::uint32_t count = 0;       // envelopes to answer; 0 when the message as a whole is refused
+  std::size_t start = 0;         // bytes of the writer before this message's reply
+  bool answered = false;         // something has been written behind start (and the bracket)
+  Outcome outcome;
+  Budget* budget = nullptr;
+};
+
+// Owns:   the reader, the scratch memory of decoding, the checker of users' error data.
+// Thread: one message at a time.  Cost: no allocation after reserve(), the user's handler aside.
+class Answerer {
+ public:
+  struct Options {
+    std::uint32_t message_size_max = 0;
+    std::uint32_t batch_length_max = 0;
+    Profile profile;
+    base::Counters* counters = nullptr;  // outlive this object
+    CallStats* stats = nullptr;
+  };
+
+  Answerer() = default;
+  Answerer(const Answerer&) = delete;
+  Answerer& operator=(const Answerer&) = delete;
+  ~Answerer();
+
+  // Cold; once. Fails: out of memory.
+  base::Status reserve(const Options& options);
+
+  // Reads and checks the whole text, and begins the reply. What is refused as a whole is answered
+  // here; else each of `count` envelopes wants one answer(), then end().
+  // Requires: size <= message_size_max; limits::padding readable bytes behind the text.
+  Message read(std::string_view text, JsonWriter& out, Budget& budget);
+
+  [[nodiscard]] const Envelope& envelope(std::uint32_t i) const { return reader_.envelope(i); }
+
+  // Runs one call and writes its reply, or what stands for it. Nothing for a notification.
+  void answer(Message& message, const Envelope& envelope, const Method* method,
+              const Origin& origin, JsonWriter& out);
+
+  // Ends the reply. Returns: what the transport has to know.
+  Outcome end(Message& message, JsonWriter& out);
+
+  // Returns: bytes of address space of an Answerer, for the memory plan.
+  static std::size_t memory(std::uint32_t message_size_max, std::uint32_t batch_length_max);
+
+ private:
+  [[nodiscard]] bool runnable(const Message& message, const Envelope& envelope) const;
+  void answer_refused(Message& message, const Envelope& envelope, const Method* method,
+                      JsonWriter& out);
+  void run(Message& message, const Envelope& envelope, const Method& method, const Origin& origin,
+           JsonWriter& out);
+  void finish_result(Message& message, const Envelope& envelope, Reply& reply, std::size_t begin,
+                     JsonWriter& out);
+  void refuse(Message& message, ErrorCode code, std::string_view id, JsonWriter& out,
+              std::string_view reason = {});
+  void note_error(Message& message, std::int32_t code, bool from_method);
+  void separate(Message& message, JsonWriter& out);
+  void log_exception(const Method& method, const char* text);
+
+  Reader reader_;
+  json::Scratch scratch_;
+  char* scratch_memory_ = nullptr;
+  std::size_t scratch_size_ = 0;
+  Options options_;
+  std::uint64_t exception_logged_ns_ = 0;
+};
+
+}  // namespace ringrpc::rpc

@@ -1,0 +1,30 @@
+// The one engine file that is built with exceptions: a throw from a handler stops here, whether or
+// not the handler's own unit was built with them (it needs unwind tables).
+
+#include "engine/rpc/guard.h"
+
+#include <cxxabi.h>
+
+#include <cstdio>
+#include <exception>
+
+namespace ringrpc::rpc {
+
+const char* guarded_invoke(const Method& method, Call& call, Reply& reply) {
+  try {
+    method.invoke(method.state, method.strict, call, reply);
+    return nullptr;
+  } catch (abi::__forced_unwind&) {
+    // pthread_cancel and pthread_exit unwind through here and must not be stopped.
+    throw;
+  } catch (const std::exception& exception) {
+    // The text dies with the exception, so it is copied out, cut to what a log line needs.
+    thread_local char text[256];
+    std::snprintf(text, sizeof(text), "%s", exception.what());
+    return text;
+  } catch (...) {
+    return "an exception that is no std::exception";
+  }
+}
+
+}  // namespace ringrpc::rpc

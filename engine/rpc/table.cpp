@@ -1,0 +1,137 @@
+#include "engine/rpc/table.h"
+
+#include <ringrpc/limits.h>
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <utility>
+
+#include "engine/base/assert.h"
+
+namespace ringrpc::rpc {
+namespace {
+
+constexpr std::uint64_t seeds_tried = 16;
+
+// Returns: the current methods as a list in a fixed order, so that tables are reproducible.
+template <typename Methods>
+std::vector<const Method*> listed(const Methods& methods) {
+  std::vector<const Method*> list;
+  list.reserve(methods.size());
+  for (const auto& [name, method] : methods) list.push_back(method.get());
+  std::sort(list.begin(), list.end(),
+            [](const Method* a, const Method* b) { return a->name < b->name; });
+  return list;
+}
+
+}  // namespace
+
+Table::Table(const std::vector<const Method*>& methods) : methods_(methods) {
+  const std::size_t size = std::bit_ceil(std::max<std::size_t>(methods_.size() * 4, 8));
+  slots_.resize(size);
+  mask_ = size - 1;
+  std::uint64_t best_seed = 0;
+  std::uint32_t best = ~0u;
+  for (std::uint64_t seed = 0; seed < seeds_tried && best > 1; ++seed) {
+    const std::uint32_t longest = fill(seed * 0x9E3779B97F4A7C15u);
+    if (longest < best) {
+      best = longest;
+      best_seed = seed * 0x9E3779B97F4A7C15u;
+    }
+  }
+  probe_max_ = fill(best_seed);
+  RINGRPC_ASSERT(methods_.size() * 4 <= slots_.size(), methods_.size(), slots_.size());
+}
+
+std::uint32_t Table::fill(std::uint64_t seed) {
+  std::fill(slots_.begin(), slots_.end(), Slot{});
+  seed_ = seed;
+  std::uint32_t longest = 0;
+  for (const Method* method : methods_) {
+    const std::uint64_t hash = base::hash_name(
+        method->name.data(), static_cast<std::uint32_t>(method->name.size()), seed_);
+    std::uint64_t i = hash & mask_;
+    std::uint32_t probes = 1;
+    for (; slots_[i].tag != 0; i = (i + 1) & mask_) ++probes;
+    slots_[i] = Slot{static_cast<std::uint32_t>(hash >> 32) | 1u, method};
+    longest = std::max(longest, probes);
+  }
+  return longest;
+}
+
+Registry::Registry() {
+  owned_ = std::make_unique<const Table>(std::vector<const Method*>());
+  current_.store(owned_.get(), std::memory_order_release);
+}
+
+Registry::~Registry() = default;
+
+base::Status Registry::add(std::unique_ptr<Method> method) {
+  RINGRPC_ASSERT(method != nullptr);
+  if (method->name.empty() || method->name.size() > limits::method_size_max) {
+    return base::Status::failure(-1, "a method's name has 1 to 256 bytes");
+  }
+  if (method->name.starts_with("rpc.")) {
+    return base::Status::failure(-1, "names that begin with \"rpc.\" belong to the engine");
+  }
+  RetiredList freed;  // destroyed after the lock
+  std::lock_guard lock(mutex_);
+  const auto slot = slots_.find(method->name);
+  if (slot == slots_.end() && slots_.size() >= limits::methods_max) {
+    return base::Status::failure(-1, "the table is full: methods_max names have been registered");
+  }
+  method->slot = slot != slots_.end() ? slot->second : static_cast<std::uint32_t>(slots_.size());
+  slots_.emplace(method->name, method->slot);
+  std::unique_ptr<const Method> gone = std::exchange(methods_[method->name], nullptr);
+  std::string name = method->name;
+  methods_[name] = std::move(method);
+  freed = publish(std::make_unique<const Table>(listed(methods_)), std::move(gone));
+  return {};
+}
+
+bool Registry::remove(std::string_view name) {
+  RetiredList freed;  // destroyed after the lock
+  std::lock_guard lock(mutex_);
+  const auto found = methods_.find(std::string(name));
+  if (found == methods_.end()) return false;
+  std::unique_ptr<const Method> gone = std::move(found->second);
+  methods_.erase(found);
+  freed = publish(std::make_unique<const Table>(listed(methods_)), std::move(gone));
+  return true;
+}
+
+Registry::RetiredList Registry::publish(std::unique_ptr<const Table> next,
+                                        std::unique_ptr<const Method> gone) {
+  // Release: pairs with the acquire in current(), which sees a whole table.
+  current_.store(next.get(), std::memory_order_release);
+  std::unique_ptr<const Table> last = std::exchange(owned_, std::move(next));
+  retired_.push_back(Retired{epochs_.advance(), std::move(last), std::move(gone)});
+  return passed_locked();
+}
+
+std::size_t Registry::reclaim() {
+  RetiredList freed;  // destroyed after the lock
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return 1;
+  freed = passed_locked();
+  return retired_.size();
+}
+
+Registry::RetiredList Registry::passed_locked() {
+  // Epochs grow along the list, so the first one that has not passed ends the search.
+  auto end = retired_.begin();
+  while (end != retired_.end() && epochs_.passed(end->epoch)) ++end;
+  RetiredList freed(std::make_move_iterator(retired_.begin()), std::make_move_iterator(end));
+  retired_.erase(retired_.begin(), end);
+  return freed;
+}
+
+std::vector<std::string> Registry::slot_names() const {
+  std::lock_guard lock(mutex_);
+  std::vector<std::string> names(slots_.size());
+  for (const auto& [name, slot] : slots_) names[slot] = name;
+  return names;
+}
+
+}  // namespace ringrpc::rpc

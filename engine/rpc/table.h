@@ -1,0 +1,132 @@
+#pragma once
+
+// The methods: an immutable table that workers read without locks, and the registry that replaces
+// it. Lookups are one hash, one compare of 32 bits and one of the name.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/base/epoch.h"
+#include "engine/base/hash.h"
+#include "engine/base/status.h"
+
+namespace ringrpc {
+class Call;
+class Reply;
+}  // namespace ringrpc
+
+namespace ringrpc::rpc {
+
+// The thunk in the user's translation unit that decodes, calls and encodes.
+using Invoke = void (*)(void* state, bool strict, Call& call, Reply& reply);
+
+// One method. Owns: its state, through destroy. Immutable once in a table.
+struct Method {
+  std::string name;
+  Invoke invoke = nullptr;
+  void* state = nullptr;
+  void (*destroy)(void* state) = nullptr;
+  bool strict = false;
+  std::uint32_t slot = 0;  // where its calls are counted; a name keeps its slot for ever
+
+  Method() = default;
+  Method(const Method&) = delete;
+  Method& operator=(const Method&) = delete;
+  ~Method() {
+    if (destroy != nullptr) destroy(state);
+  }
+};
+
+// One immutable generation of the table: open addressing, at most a quarter full.
+// Lifetime: does not own its methods; the registry frees both when no worker can see them.
+class Table {
+ public:
+  explicit Table(const std::vector<const Method*>& methods);
+
+  // Returns: the method of that name, or null. Wait-free; the probe length is bounded at build time.
+  [[nodiscard]] const Method* find(std::string_view name) const {
+    const std::uint64_t hash =
+        base::hash_name(name.data(), static_cast<std::uint32_t>(name.size()), seed_);
+    const std::uint32_t tag = static_cast<std::uint32_t>(hash >> 32) | 1u;
+    for (std::uint64_t i = hash & mask_;; i = (i + 1) & mask_) {
+      const Slot& slot = slots_[i];
+      if (slot.tag == tag && slot.method->name == name) [[likely]] return slot.method;
+      if (slot.tag == 0) return nullptr;
+    }
+  }
+
+  [[nodiscard]] const std::vector<const Method*>& methods() const { return methods_; }
+  [[nodiscard]] std::uint32_t probe_max() const { return probe_max_; }
+
+ private:
+  struct Slot {
+    std::uint32_t tag = 0;  // 0: empty
+    const Method* method = nullptr;
+  };
+
+  // Returns: the longest probe, with the slots filled for that seed.
+  std::uint32_t fill(std::uint64_t seed);
+
+  std::vector<const Method*> methods_;
+  std::vector<Slot> slots_;
+  std::uint64_t seed_ = 0;
+  std::uint64_t mask_ = 0;
+  std::uint32_t probe_max_ = 0;
+};
+
+// The writers' side. Thread: any; the current table is read by workers between announce() and rest().
+class Registry {
+ public:
+  Registry();
+  ~Registry();
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
+  // Adds or replaces. Never waits for readers. Takes the method whether or not it succeeds.
+  // Fails: on a bad name or a full table.
+  base::Status add(std::unique_ptr<Method> method);
+  bool remove(std::string_view name);
+
+  // Returns: the current generation. Acquire: pairs with the release in publish().
+  [[nodiscard]] const Table* current() const { return current_.load(std::memory_order_acquire); }
+
+  [[nodiscard]] base::Epochs& epochs() { return epochs_; }
+
+  // Frees what no reader can see any more. Returns: how many generations still wait.
+  std::size_t reclaim();
+
+  // The names that ever had a counting slot, in slot order. Cold.
+  [[nodiscard]] std::vector<std::string> slot_names() const;
+
+ private:
+  struct Retired {
+    std::uint64_t epoch = 0;
+    std::unique_ptr<const Table> table;
+    std::unique_ptr<const Method> method;  // null when the generation only grew
+  };
+
+  using RetiredList = std::vector<Retired>;
+
+  // Returns: what may be freed, for the caller to free after unlocking: a handler's destructor is
+  // user code and may call back.
+  [[nodiscard]] RetiredList publish(std::unique_ptr<const Table> next,
+                                    std::unique_ptr<const Method> gone);
+  [[nodiscard]] RetiredList passed_locked();
+
+  base::Epochs epochs_;
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, std::unique_ptr<const Method>> methods_;
+  std::unordered_map<std::string, std::uint32_t> slots_;
+  RetiredList retired_;  // in the order of their epochs
+  std::unique_ptr<const Table> owned_;
+  std::atomic<const Table*> current_{nullptr};
+};
+
+}  // namespace ringrpc::rpc

@@ -1,0 +1,55 @@
+#pragma once
+
+// What a worker knows of one connection. Idle connections own nothing but this.
+
+#include <cstdint>
+
+#include "engine/io/event.h"
+#include "engine/serve/outbox.h"
+
+namespace ringrpc::serve {
+
+struct Partial;
+
+inline constexpr std::uint16_t no_input = 0xFFFF;
+inline constexpr std::uint32_t no_connection = 0xFFFFFFFF;
+
+enum class ConnectionState : std::uint8_t {
+  free,       // no such connection
+  open,       // requests are read
+  finishing,  // no more requests are read; what is unsent goes out, then the FIN
+  lingering,  // our FIN is out; what the peer still sends is dropped
+  closing,    // waits for the backend to let go of it
+};
+
+// Why a deadline is set; each names its own counter.
+enum class DeadlineKind : std::uint8_t { none, head, idle, body, stall, linger };
+
+// One slot of the connection table; the position in the table is the backend's slot.
+// Thread: worker only.
+struct Connection {
+  std::uint32_t generation = 0;
+  ConnectionState state = ConnectionState::free;
+  DeadlineKind deadline = DeadlineKind::none;
+  bool receiving : 1 = false;         // a receive is armed
+  bool stopping_receive : 1 = false;  // and has been asked to end
+  bool sending : 1 = false;           // the front segment is with the kernel
+  bool peer_finished : 1 = false;     // the peer's FIN has arrived
+  bool broken : 1 = false;            // reset or error: nothing can be sent any more
+  bool is_ready : 1 = false;          // in the list of connections to look at this turn
+  bool paused : 1 = false;            // its unsent replies are over the limit
+  bool rearm : 1 = false;             // in the list of receives to arm at the end of the turn
+  std::uint16_t input_first = no_input;  // receive buffers of this turn, in order
+  std::uint16_t input_last = no_input;
+  std::uint32_t ready_next = no_connection;
+  std::uint32_t drop_left = 0;        // bytes of a refused body that are still to be dropped
+  std::uint32_t dropped = 0;          // bytes dropped while lingering
+  OutList out;
+  Partial* partial = nullptr;
+  io::Address peer;
+
+  [[nodiscard]] bool idle() const { return partial == nullptr && out.empty() && !sending; }
+};
+static_assert(sizeof(Connection) <= 80, "an idle connection costs little");
+
+}  // namespace ringrpc::serve

@@ -1,0 +1,47 @@
+#pragma once
+
+// What is served where, and which requests are refused before their body is looked at.
+//
+// Source: the refusals and their order follow RFC 9110; the bodies are JSON-RPC errors with id null.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/counters.h"
+#include "engine/http/request.h"
+#include "engine/rpc/errors.h"
+
+namespace ringrpc::serve {
+
+enum class Target : std::uint8_t {
+  rpc,      // POST /rpc: JSON-RPC
+  health,   // GET /healthz
+  ready,    // GET /readyz
+  metrics,  // GET /metrics
+  options,  // OPTIONS of any of them, or of *
+  none,     // refused
+};
+
+// What is done with a request whose head is whole.
+struct Admission {
+  Target target = Target::none;
+  std::uint16_t status = 0;        // of the refusal
+  rpc::ErrorCode code = rpc::ErrorCode::invalid_request;
+  base::Counter counter = base::Counter::bad_routes;
+  std::string_view allow;          // for Allow: the methods that the path has
+};
+
+// The names that Host and Origin may carry beside the loopback ones.
+struct HostRules {
+  bool loopback = true;            // localhost, 127.0.0.1 and [::1] are allowed, on any port
+  std::vector<std::string> hosts;
+  std::vector<std::string> origins;
+};
+
+// Decides on a head. Requires: the head was accepted by http::parse_head.
+// Returns: a target, or Target::none with the refusal.
+Admission admit(const http::Request& head, const HostRules& rules, std::uint32_t message_size_max);
+
+}  // namespace ringrpc::serve

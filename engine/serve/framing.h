@@ -1,0 +1,87 @@
+#pragma once
+
+// One whole HTTP request out of a connection's bytes: in the receive buffer when it came in one
+// piece, else in a block of the pool where its pieces are put together once.
+
+#include <cstdint>
+#include <string_view>
+
+#include "engine/base/counters.h"
+#include "engine/http/request.h"
+#include "engine/serve/connection.h"
+#include "engine/serve/endpoint.h"
+#include "engine/serve/partial_pool.h"
+
+namespace ringrpc::serve {
+
+// Received bytes that have not been read yet.
+struct Input {
+  char* data = nullptr;
+  std::uint32_t size = 0;
+
+  void consume(std::uint32_t count) {
+    data += count;
+    size -= count;
+  }
+};
+
+// A request as the framer hands it on.
+// Lifetime: its views are valid until the next call of Framer::next() for the same connection.
+struct Request {
+  http::Request head;
+  std::string_view body;
+  Admission admission;
+  std::uint16_t status = 0;  // of a refusal
+  bool last = false;         // the connection ends after the answer
+};
+
+enum class Step : std::uint8_t {
+  need_input,  // the input is used up; nothing is whole
+  message,     // request is whole and admitted
+  refused,     // the head is whole and was not admitted; answer with request.admission
+  go_on,       // answer "100 Continue" and call again
+  broken,      // the bytes are no HTTP, or over a limit: answer request.status and end
+};
+
+// Thread: worker only. Cost: for a request in one piece, the parse of its head.
+class Framer {
+ public:
+  struct Options {
+    PartialPool* pool;
+    base::Counters* counters;
+    const HostRules* rules;
+    std::uint32_t message_size_max;
+  };
+
+  explicit Framer(const Options& options) : options_(options) {}
+
+  // Takes from the input what the next step needs.
+  Step next(Connection& connection, Input& input, Request& request, std::uint64_t now_ms);
+
+  // Saves what is left of the input for later, because the connection is paused.
+  // Returns: false when the pool is used up.
+  bool keep(Connection& connection, Input& input);
+
+  // Gives the connection's block back. Idempotent.
+  void forget(Connection& connection);
+
+ private:
+  Step next_partial(Connection& connection, Input& input, Request& request, std::uint64_t now_ms);
+  Step begin_head(Connection& connection, Input& input, Request& request, std::uint64_t now_ms);
+  Step begin_body(Connection& connection, Input& input, Request& request, std::uint64_t now_ms);
+  Step enter_body(Connection& connection, Input& input, Request& request, std::uint64_t now_ms);
+  Step refuse(Connection& connection, Request& request);
+  Step broken(Request& request, std::uint16_t status);
+  Step read_head(Connection& connection, Input& input, Request& request, std::uint64_t now_ms);
+  Step read_length(Connection& connection, Input& input, Request& request);
+  Step read_chunks(Connection& connection, Input& input, Request& request);
+  Step decode_kept_chunks(Connection& connection, Request& request);
+  Step whole(Partial& partial, Request& request);
+  void settle(Connection& connection);
+  void drop(Connection& connection, Input& input);
+  bool append(Connection& connection, Input& input, std::uint32_t count);
+
+  Options options_;
+};
+
+}  // namespace ringrpc::serve

@@ -1,0 +1,194 @@
+#include "engine/serve/outbox.h"
+
+#include <ringrpc/limits.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/base/assert.h"
+
+namespace ringrpc::serve {
+namespace {
+
+constexpr std::size_t page_size = 4096;
+
+std::size_t whole_pages(std::size_t size) { return (size + page_size - 1) & ~(page_size - 1); }
+
+char* map_bytes(std::size_t size) {
+  void* bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return bytes == MAP_FAILED ? nullptr : static_cast<char*>(bytes);
+}
+
+}  // namespace
+
+Outbox::Outbox(const Options& options) : options_(options) {
+  RINGRPC_ASSERT(options_.slab_count > 1 && options_.segment_count > 0);
+  slabs_ = map_bytes(std::size_t{options_.slab_size} * options_.slab_count);
+  RINGRPC_ASSERT(slabs_ != nullptr, options_.slab_size, options_.slab_count);
+  references_.assign(options_.slab_count, 0);
+  free_slabs_.reserve(options_.slab_count);
+  for (std::uint32_t slab = options_.slab_count; slab-- > 0;) free_slabs_.push_back(slab);
+  segments_.resize(options_.segment_count);
+  for (std::uint32_t i = options_.segment_count; i-- > 0;) {
+    segments_[i].next = free_segment_;
+    free_segment_ = i;
+  }
+  RINGRPC_ASSERT(rotate());
+}
+
+Outbox::~Outbox() {
+  RINGRPC_ASSERT(segments_taken_ == 0, segments_taken_);
+  RINGRPC_ASSERT(bytes_mapped_ == 0, bytes_mapped_);
+  munmap(slabs_, std::size_t{options_.slab_size} * options_.slab_count);
+}
+
+bool Outbox::rotate() {
+  if (free_slabs_.empty()) return false;
+  const std::uint32_t last = slab_;
+  slab_ = free_slabs_.back();
+  free_slabs_.pop_back();
+  RINGRPC_ASSERT(references_[slab_] == 0, slab_);
+  references_[slab_] = 1;
+  top_ = slabs_ + std::size_t{slab_} * options_.slab_size;
+  slab_end_ = top_ + options_.slab_size;
+  sealed_ = true;
+  if (last != no_slab) release_slab(last);
+  return true;
+}
+
+void Outbox::release_slab(std::uint32_t slab) {
+  RINGRPC_ASSERT(references_[slab] > 0, slab);
+  if (--references_[slab] == 1 && slab == slab_) {
+    // Nothing waits in the current slab: begin it anew, while it is warm.
+    top_ = slabs_ + std::size_t{slab_} * options_.slab_size;
+    sealed_ = true;
+  } else if (references_[slab] == 0) {
+    free_slabs_.push_back(slab);
+  }
+}
+
+Outbox::Room Outbox::open_slow(std::uint32_t minimum) {
+  RINGRPC_ASSERT(minimum <= options_.slab_size, minimum);
+  if (!rotate()) return {};
+  return {top_, slab_end_};
+}
+
+Outbox::Room Outbox::grow(char* begin, std::uint32_t used, std::size_t size) {
+  if (begin == top_ && size <= options_.slab_size && rotate()) {
+    std::memcpy(top_, begin, used);
+    bytes_copied_ += used;
+    return {top_, slab_end_};
+  }
+  const bool mapped = pending_.data != nullptr;
+  RINGRPC_ASSERT(mapped ? begin == pending_.data : begin == top_);
+  const std::size_t limit =
+      whole_pages(std::size_t{options_.reply_size_max} + limits::reply_overhead_max);
+  const std::size_t bytes = whole_pages(std::max(size, std::min(limit, pending_.size * 2)));
+  if (bytes > limit || bytes_mapped_ - pending_.size + bytes > options_.mapped_max) return {};
+  if (mapped) {
+    void* moved = mremap(pending_.data, pending_.size, bytes, MREMAP_MAYMOVE);
+    if (moved == MAP_FAILED) return {};
+    bytes_mapped_ += bytes - pending_.size;
+    pending_ = {static_cast<char*>(moved), bytes};
+  } else {
+    char* data = map_bytes(bytes);
+    if (data == nullptr) return {};
+    std::memcpy(data, begin, used);
+    bytes_copied_ += used;
+    bytes_mapped_ += bytes;
+    pending_ = {data, bytes};
+  }
+  return {pending_.data, pending_.data + pending_.size};
+}
+
+bool Outbox::commit_slow(OutList& list, char* begin, std::uint32_t size) {
+  if (free_segment_ == no_segment) {
+    abandon(begin);
+    return false;
+  }
+  const std::uint32_t index = free_segment_;
+  Segment& segment = segments_[index];
+  free_segment_ = segment.next;
+  ++segments_taken_;
+  segment = Segment{.data = begin, .size = size};
+  if (begin == pending_.data) {
+    segment.mapping_size = pending_.size;
+    pending_ = {};
+  } else {
+    RINGRPC_ASSERT(begin == top_);
+    segment.slab = slab_;
+    ++references_[slab_];
+    top_ += size;
+    sealed_ = false;
+  }
+  if (list.empty()) {
+    list.first = index;
+  } else {
+    segments_[list.last].next = index;
+  }
+  list.last = index;
+  list.size += size;
+  return true;
+}
+
+void Outbox::abandon(char* begin) {
+  if (begin != pending_.data || begin == nullptr) return;
+  unmap(pending_.data, pending_.size);
+  pending_ = {};
+}
+
+void Outbox::unmap(char* data, std::size_t size) {
+  RINGRPC_ASSERT(munmap(data, size) == 0, size);
+  bytes_mapped_ -= size;
+}
+
+void Outbox::taken(OutList& list, std::uint32_t size) {
+  Segment& segment = segments_[list.first];
+  RINGRPC_ASSERT(segment.taken + size <= segment.size, segment.taken, size, segment.size);
+  segment.taken += size;
+  list.size -= size;
+  if (segment.taken == segment.size) release_front(list);
+}
+
+void Outbox::release_front(OutList& list) {
+  const std::uint32_t index = list.first;
+  Segment& segment = segments_[index];
+  if (segment.slab == no_slab) {
+    unmap(segment.data, segment.mapping_size);
+  } else {
+    release_slab(segment.slab);
+  }
+  list.first = segment.next;
+  if (list.first == no_segment) list.last = no_segment;
+  segment.next = free_segment_;
+  free_segment_ = index;
+  --segments_taken_;
+}
+
+void Outbox::clear(OutList& list) {
+  while (!list.empty()) {
+    list.size -= segments_[list.first].size - segments_[list.first].taken;
+    release_front(list);
+  }
+  RINGRPC_ASSERT(list.size == 0, list.size);
+}
+
+void Outbox::check_invariants() const {
+  std::vector<std::uint32_t> counted(references_.size(), 0);
+  counted[slab_] = 1;
+  std::vector<bool> is_free(segments_.size(), false);
+  for (std::uint32_t i = free_segment_; i != no_segment; i = segments_[i].next) is_free[i] = true;
+  std::uint32_t taken = 0;
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    if (is_free[i]) continue;
+    ++taken;
+    if (segments_[i].slab != no_slab) ++counted[segments_[i].slab];
+  }
+  RINGRPC_ASSERT(taken == segments_taken_, taken, segments_taken_);
+  for (std::size_t slab = 0; slab < counted.size(); ++slab) {
+    RINGRPC_ASSERT(counted[slab] == references_[slab], slab, counted[slab], references_[slab]);
+  }
+}
+
+}  // namespace ringrpc::serve

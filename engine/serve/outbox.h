@@ -1,0 +1,136 @@
+#pragma once
+
+// Memory that replies are written in and sent from. A turn's replies of one connection are one
+// contiguous range of a slab; a reply that does not fit gets a mapping of its own.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace ringrpc::serve {
+
+inline constexpr std::uint32_t no_segment = 0xFFFFFFFF;
+inline constexpr std::uint32_t no_slab = 0xFFFFFFFF;
+
+// A run of reply bytes that wait to be sent, in a connection's list.
+struct Segment {
+  char* data = nullptr;
+  std::uint32_t size = 0;
+  std::uint32_t taken = 0;              // bytes that the kernel has
+  std::uint32_t slab = no_slab;         // no_slab: a mapping of its own
+  std::uint32_t next = no_segment;
+  std::size_t mapping_size = 0;
+};
+
+// The unsent replies of one connection, first to last.
+struct OutList {
+  std::uint32_t first = no_segment;
+  std::uint32_t last = no_segment;
+  std::uint32_t size = 0;  // bytes not yet taken by the kernel
+
+  [[nodiscard]] bool empty() const { return first == no_segment; }
+};
+
+// Owns:   slabs (one mapping made at start), segments (an array), and what is mapped for large
+//         replies, bounded by mapped_max.
+// Thread: worker only.  Cost: open/commit O(1), no system call unless a reply is large.
+// Invariant: a slab's reference count is the number of segments in it, plus one while it is current.
+class Outbox {
+ public:
+  struct Options {
+    std::uint32_t slab_size = 0;
+    std::uint32_t slab_count = 0;
+    std::uint32_t segment_count = 0;
+    std::uint32_t reply_size_max = 0;   // of one message's reply, heads not counted
+    std::size_t mapped_max = 0;
+  };
+
+  explicit Outbox(const Options& options);
+  ~Outbox();
+  Outbox(const Outbox&) = delete;
+  Outbox& operator=(const Outbox&) = delete;
+
+  // Where the next reply goes. Lifetime: until the matching commit() or the next open().
+  struct Room {
+    char* begin = nullptr;
+    char* end = nullptr;
+    [[nodiscard]] bool empty() const { return begin == nullptr; }
+  };
+
+  // Returns: room for at least `minimum` bytes, empty when memory is used up.
+  // Requires: minimum <= slab_size.
+  Room open(std::uint32_t minimum) {
+    if (static_cast<std::size_t>(slab_end_ - top_) >= minimum) [[likely]] return {top_, slab_end_};
+    return open_slow(minimum);
+  }
+
+  // Moves the reply being written to room for at least `size` bytes: another slab, or a mapping.
+  // Requires: `begin` is what open() or grow() gave last, `used` bytes of it are written.
+  // Returns: the new room, empty when memory is used up or size is over the limit.
+  Room grow(char* begin, std::uint32_t used, std::size_t size);
+
+  // Appends [begin, begin + size) to the list. Requires: begin is what open() or grow() gave last.
+  // Returns: false when segments are used up; the bytes are dropped then.
+  bool commit(OutList& list, char* begin, std::uint32_t size) {
+    if (begin == top_ && !list.empty()) [[likely]] {
+      Segment& last = segments_[list.last];
+      if (last.data + last.size == top_ && last.slab == slab_ && !sealed_) {
+        last.size += size;
+        list.size += size;
+        top_ += size;
+        return true;
+      }
+    }
+    return commit_slow(list, begin, size);
+  }
+
+  // Ends merging: the last segment may be given to the kernel now. A later commit begins a new one.
+  void seal() { sealed_ = true; }
+
+  // The reply that was opened is not wanted. Frees a mapping that grow() made for it.
+  void abandon(char* begin);
+
+  [[nodiscard]] Segment& front(const OutList& list) { return segments_[list.first]; }
+
+  // The kernel has taken `size` more bytes of the front segment. Frees it when nothing is left.
+  void taken(OutList& list, std::uint32_t size);
+
+  // Gives everything of a list back. Requires: the kernel holds none of it.
+  void clear(OutList& list);
+
+  [[nodiscard]] std::uint32_t segments_taken() const { return segments_taken_; }
+  [[nodiscard]] std::size_t bytes_mapped() const { return bytes_mapped_; }
+  [[nodiscard]] std::uint64_t bytes_copied() const { return bytes_copied_; }
+  void check_invariants() const;
+
+ private:
+  struct Mapping {
+    char* data = nullptr;
+    std::size_t size = 0;
+  };
+
+  Room open_slow(std::uint32_t minimum);
+  bool commit_slow(OutList& list, char* begin, std::uint32_t size);
+  bool rotate();
+  void release_slab(std::uint32_t slab);
+  void release_front(OutList& list);
+  void unmap(char* data, std::size_t size);
+
+  Options options_;
+  char* slabs_ = nullptr;
+  char* top_ = nullptr;       // where the current slab's free bytes begin
+  char* slab_end_ = nullptr;
+  std::uint32_t slab_ = no_slab;
+  bool sealed_ = false;
+  std::vector<std::uint32_t> references_;  // of each slab
+  std::vector<std::uint32_t> free_slabs_;  // last in, first out: the warm one comes back first
+  std::vector<Segment> segments_;
+  std::uint32_t free_segment_ = no_segment;
+  std::uint32_t segments_taken_ = 0;
+  Mapping pending_;           // what grow() made for the reply being written
+  std::size_t bytes_mapped_ = 0;
+  std::uint64_t bytes_copied_ = 0;
+};
+
+}  // namespace ringrpc::serve
