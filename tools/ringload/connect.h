@@ -1,0 +1,35 @@
+#pragma once
+
+// Opens the connections of one load thread.
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+
+#include "tools/ringload/ring.h"
+#include "tools/ringload/url.h"
+
+namespace ringload {
+
+struct Target {
+  sockaddr_storage address{};
+  socklen_t address_size = 0;
+  bool loopback4 = false;  // 127.0.0.0/8: more than one source address can be had
+};
+
+// Returns: false with a sentence when the name has no address.
+bool resolve(const Url& url, Target& target, std::string& error);
+
+// Connections from one source address; a further one is taken for the next so many.
+inline constexpr std::uint32_t connections_per_source = 20'000;
+
+// Connects slots 0 to count - 1 of the ring, at most connects_at_once together. `first` is the
+// position of slot 0 among the connections of all threads, `total` their number.
+// Returns: false with a sentence when one fails or not all are open after timeout_ns.
+bool open_connections(Ring& ring, const Target& target, std::uint32_t first, std::uint32_t count,
+                      std::uint32_t total, std::uint64_t timeout_ns, std::string& error);
+
+inline constexpr std::uint32_t connects_at_once = 256;
+
+}  // namespace ringload

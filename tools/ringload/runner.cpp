@@ -1,0 +1,258 @@
+#include "tools/ringload/runner.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <limits>
+
+#include "engine/base/assert.h"
+#include "engine/base/clock.h"
+
+namespace ringload {
+
+namespace {
+
+constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
+
+std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); }
+
+// Returns: the part of `total` that thread `index` of `threads` takes; the parts add up.
+std::uint64_t share(std::uint64_t total, std::uint32_t index, std::uint32_t threads) {
+  return total * (index + 1) / threads - total * index / threads;
+}
+
+void pin(int cpu) {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  CPU_SET(static_cast<unsigned>(cpu), &cpus);
+  sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
+}  // namespace
+
+Runner::Runner(Plan& plan, std::uint32_t index) : plan_(plan), index_(index) {}
+
+void Runner::run() {
+  if (!prepare()) plan_.failed = true;
+  plan_.ready.arrive_and_wait();
+  if (!plan_.failed) {
+    start_load();
+    while (phase_ != Phase::over) turn();
+    outcome_.replies = reader_.counts();
+  }
+  ring_.stop();
+}
+
+bool Runner::prepare() {
+  const Options& options = plan_.options;
+  if (options.pin >= 0) pin(options.pin + static_cast<int>(index_));
+  const auto count =
+      static_cast<std::uint32_t>(share(options.connections, index_, options.threads));
+  first_ =
+      static_cast<std::uint32_t>(std::uint64_t{options.connections} * index_ / options.threads);
+  batches_each_ = std::bit_ceil(options.depth);
+  connections_.resize(count);
+  batches_.resize(std::size_t{count} * batches_each_);
+  due_.reserve(count);
+  live_ = count;
+  return ring_.start(outcome_.error) &&
+         open_connections(ring_, plan_.target, first_, count, options.connections,
+                          nanoseconds(options.timeout), outcome_.error);
+}
+
+void Runner::start_load() {
+  const Options& options = plan_.options;
+  now_ = last_reply_ = ringrpc::base::monotonic_ns();
+  if (options.requests != 0) {
+    requests_left_ = share(options.requests, index_, options.threads);
+    begin_window();
+  } else {
+    requests_left_ = never;
+    next_edge_ = now_ + nanoseconds(options.warmup);
+  }
+  for (std::uint32_t slot = 0; slot < connections_.size(); ++slot) {
+    ring_.receive(slot);
+    make_requests(slot, connections_[slot], options.depth);
+  }
+  flush();
+}
+
+void Runner::turn() {
+  ring_.wait();
+  now_ = ringrpc::base::monotonic_ns();
+  ring_.drain([this](const Completion& completion) { take(completion); });
+  if (now_ >= next_edge_) [[unlikely]]
+    advance();
+  flush();
+}
+
+void Runner::take(const Completion& completion) {
+  switch (completion.kind) {
+    case Kind::receive:
+      return received(completion.slot, completion);
+    case Kind::send:
+      return sent(completion.slot, completion.result);
+    case Kind::tick:
+      return tick();
+    case Kind::connect:
+    case Kind::shut:
+      return;
+  }
+}
+
+void Runner::received(std::uint32_t slot, const Completion& completion) {
+  Connection& connection = connections_[slot];
+  if (completion.result > 0) [[likely]] {
+    const auto size = static_cast<std::size_t>(completion.result);
+    running_.bytes_in += size;
+    ++running_.receives;
+    ReplyReader::Fed fed;
+    if (!connection.over) {
+      fed = reader_.feed(connection.partial, ring_.buffer(completion.buffer), size);
+    }
+    ring_.give(completion.buffer);
+    if (fed.replies > connection.unanswered) {  // More than was asked for.
+      fed.replies = connection.unanswered;
+      fed.bad = true;
+    }
+    if (fed.replies != 0) settle(slot, connection, fed.replies);
+    if (fed.bad && !connection.over) end(slot, connection, outcome_.malformed);
+  }
+  if (completion.more) [[likely]]
+    return;
+  if (connection.over) return;
+  if (completion.result > 0 || completion.result == -ENOBUFS) return ring_.receive(slot);
+  end(slot, connection, outcome_.closed);
+}
+
+void Runner::settle(std::uint32_t slot, Connection& connection, std::uint32_t replies) {
+  last_reply_ = now_;
+  running_.answered += replies;
+  connection.unanswered -= replies;
+  unanswered_ -= replies;
+  for (std::uint32_t left = replies; left != 0;) {
+    RINGRPC_ASSERT(connection.batch_first != connection.batch_end, slot, left);
+    Batch& oldest = batch(slot, connection.batch_first);
+    const std::uint32_t count = std::min(left, oldest.count);
+    if (phase_ == Phase::measuring) outcome_.latency.record(now_ - oldest.time, count);
+    oldest.count -= count;
+    left -= count;
+    if (oldest.count == 0) ++connection.batch_first;
+  }
+  if (phase_ < Phase::draining) make_requests(slot, connection, replies);
+  if (unanswered_ == 0) [[unlikely]]
+    finish();
+}
+
+// A request's time begins here, even when it must wait for an earlier send.
+void Runner::make_requests(std::uint32_t slot, Connection& connection, std::uint32_t count) {
+  count = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, requests_left_));
+  if (count == 0) return;
+  if (requests_left_ != never) requests_left_ -= count;
+  batch(slot, connection.batch_end++) = Batch{now_, count};
+  connection.unanswered += count;
+  connection.owed += count;
+  unanswered_ += count;
+  if (connection.listed) return;
+  connection.listed = true;
+  due_.push_back(slot);
+}
+
+void Runner::flush() {
+  for (const std::uint32_t slot : due_) {
+    Connection& connection = connections_[slot];
+    connection.listed = false;
+    if (connection.send_size != 0 || connection.owed == 0 || connection.over) continue;
+    const std::uint32_t count = std::min(connection.owed, plan_.requests_per_send);
+    connection.owed -= count;
+    connection.send_offset = 0;
+    connection.send_size = count * plan_.request_size;
+    ring_.send(slot, plan_.requests.data(), connection.send_size);
+  }
+  due_.clear();
+}
+
+void Runner::sent(std::uint32_t slot, std::int32_t result) {
+  Connection& connection = connections_[slot];
+  ++running_.sends;
+  if (connection.over) return;
+  if (result < 0) return end(slot, connection, outcome_.closed);
+  running_.bytes_out += static_cast<std::uint64_t>(result);
+  connection.send_offset += static_cast<std::uint32_t>(result);
+  if (connection.send_offset != connection.send_size) {
+    return ring_.send(slot, plan_.requests.data() + connection.send_offset,
+                      connection.send_size - connection.send_offset);
+  }
+  connection.send_size = 0;
+  if (connection.owed == 0 || connection.listed) return;
+  connection.listed = true;
+  due_.push_back(slot);
+}
+
+void Runner::end(std::uint32_t slot, Connection& connection, std::uint64_t& reason) {
+  ++reason;
+  connection.over = true;
+  outcome_.lost += connection.unanswered;
+  unanswered_ -= connection.unanswered;
+  connection.unanswered = 0;
+  connection.owed = 0;
+  --live_;
+  ring_.shut(slot);
+}
+
+void Runner::tick() {
+  ring_.tick();
+  if (live_ == 0 || unanswered_ == 0) return finish();
+  if (now_ - last_reply_ <= nanoseconds(plan_.options.timeout)) return;
+  outcome_.stalled = true;
+  finish();
+}
+
+// Called when the time of a phase has passed.
+void Runner::advance() {
+  if (phase_ == Phase::warming) {
+    begin_window();
+    next_edge_ = window_begin_ + nanoseconds(plan_.options.seconds);
+  } else if (phase_ == Phase::measuring) {
+    end_window();
+    phase_ = Phase::draining;
+    next_edge_ = now_ + nanoseconds(plan_.options.timeout);
+  } else {
+    finish();
+  }
+}
+
+void Runner::begin_window() {
+  phase_ = Phase::measuring;
+  next_edge_ = never;
+  outcome_.latency.clear();
+  running_ = Window{};
+  running_.enters = ring_.enters();
+  if (index_ == 0 && plan_.options.server_pid != 0) {
+    running_.server = process_cpu_time(plan_.options.server_pid);
+  }
+  running_.own = thread_cpu_time();
+  window_begin_ = now_ = ringrpc::base::monotonic_ns();
+}
+
+void Runner::end_window() {
+  if (phase_ != Phase::measuring) return;
+  outcome_.window = running_;
+  outcome_.window.ns = now_ - window_begin_;
+  outcome_.window.enters = ring_.enters() - running_.enters;
+  outcome_.window.own = thread_cpu_time() - running_.own;
+  if (running_.server.known) {
+    outcome_.window.server = process_cpu_time(plan_.options.server_pid) - running_.server;
+  }
+}
+
+void Runner::finish() {
+  end_window();
+  outcome_.lost += unanswered_;
+  unanswered_ = 0;
+  phase_ = Phase::over;
+}
+
+}  // namespace ringload

@@ -1,0 +1,21 @@
+#pragma once
+
+// Where the load goes: http://HOST[:PORT][/PATH].
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ringload {
+
+struct Url {
+  std::string host;          // without the brackets of an IPv6 literal
+  std::string authority;     // as written: what the Host field carries
+  std::string target = "/";  // path and query
+  std::uint16_t port = 80;
+};
+
+// Returns: an empty view and fills `out`, or the reason why the text is not such a URL.
+std::string_view parse_url(std::string_view text, Url& out);
+
+}  // namespace ringload
