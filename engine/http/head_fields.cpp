@@ -14,25 +14,6 @@ constexpr std::size_t port_digits_max = 5;
 // An IPv6 address with an embedded IPv4 address, in brackets.
 constexpr std::size_t address_size_max = 47;
 
-// Whether a field of that kind is refused whatever its value: framing fields and those that name
-// one thing may come once, and the two ways of framing exclude each other.
-bool conflicts(FieldKind kind, const Request& out) {
-  switch (kind) {
-    case FieldKind::host:
-      return out.has_host;
-    case FieldKind::origin:
-      return out.origin.present();
-    case FieldKind::content_type:
-      return out.content_type.present();
-    case FieldKind::content_length:
-      return out.has_length || out.chunked;
-    case FieldKind::transfer_encoding:
-      return out.has_length || out.chunked || out.version_minor == 0;
-    default:
-      return false;
-  }
-}
-
 enum class Codings : std::uint8_t { malformed, open, chunked, unknown };
 
 // A list of transfer codings. None that takes parameters is known here, so a ';' is malformed.
@@ -86,6 +67,7 @@ Verdict read_transfer_encoding(std::string_view value, Request& out) {
   switch (read_codings(value, true)) {
     case Codings::chunked:
       out.chunked = true;
+      out.closed_kinds |= bit(FieldKind::transfer_encoding) | bit(FieldKind::content_length);
       return Verdict::accepted;
     case Codings::unknown:
       return Verdict::not_implemented;
@@ -101,20 +83,17 @@ Verdict read_expect(std::string_view value, Request& out) {
   return Verdict::accepted;
 }
 
-void read_accept(std::string_view value, Request& out) {
-  if (out.accept_count == 0) out.accept = span_of(out, value);
-  if (out.accept_count < UINT8_MAX) ++out.accept_count;
-}
-
 }  // namespace
 
 bool read_content_length(std::string_view digits, std::uint64_t& length) {
+  constexpr std::size_t safe_digits = 19;  // 10^19 - 1 is below 2^64
   if (digits.empty() || (digits[0] == '0' && digits.size() > 1)) return false;
+  if (digits.size() > safe_digits + 1) return false;
   std::uint64_t value = 0;
-  for (const char c : digits) {
-    if (!is_digit(c)) return false;
-    const auto digit = static_cast<std::uint64_t>(c - '0');
-    if (value > (UINT64_MAX - digit) / 10) return false;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const auto digit = static_cast<std::uint64_t>(static_cast<unsigned char>(digits[i])) - '0';
+    if (digit > 9) return false;
+    if (i == safe_digits && value > (UINT64_MAX - digit) / 10) return false;
     value = value * 10 + digit;
   }
   length = value;
@@ -147,47 +126,46 @@ bool is_host(std::string_view text, bool ended) {
   return number <= port_max;
 }
 
-Verdict apply_field(FieldKind kind, std::string_view name, std::string_view value, Request& out) {
+Verdict apply_field(FieldKind kind, Field field, Request& out) {
   RINGRPC_ASSERT(out.field_count < limits::head_fields_max, out.field_count);
+  record_field(field, out);
   if (conflicts(kind, out)) return Verdict::bad_request;
-  const Span span = span_of(out, value);
-  out.fields[out.field_count] = {span_of(out, name), span};
-  ++out.field_count;
+  const std::string_view value = out.view(field.value);
   switch (kind) {
     case FieldKind::other:
-      return Verdict::accepted;
+      break;
     case FieldKind::host:
       if (!is_host(value, true)) return Verdict::bad_request;
-      out.has_host = true;
-      if (!out.absolute_form) out.host = span;
-      return Verdict::accepted;
+      record_host(field.value, out);
+      break;
     case FieldKind::content_length:
       if (!read_content_length(value, out.content_length)) return Verdict::bad_request;
-      out.has_length = true;
-      out.content_length_value = span;
-      return Verdict::accepted;
+      record_content_length(field.value, out);
+      break;
+    case FieldKind::content_type:
+      record_content_type(field.value, out);
+      break;
     case FieldKind::transfer_encoding:
       return read_transfer_encoding(value, out);
     case FieldKind::expect:
       return read_expect(value, out);
-    case FieldKind::content_type:
-      out.content_type = span;
-      return Verdict::accepted;
     case FieldKind::origin:
-      out.origin = span;
-      return Verdict::accepted;
+      out.closed_kinds |= bit(kind);
+      out.origin = field.value;
+      break;
     case FieldKind::accept:
-      read_accept(value, out);
-      return Verdict::accepted;
+      if (out.accept_count == 0) out.accept = field.value;
+      if (out.accept_count < UINT8_MAX) ++out.accept_count;
+      break;
     case FieldKind::connection:
       read_connection(value, out);
-      return Verdict::accepted;
+      break;
     case FieldKind::upgrade:
       read_upgrade(value, out);
-      return Verdict::accepted;
+      break;
     case FieldKind::content_encoding:
       out.content_encoded |= !value.empty() && !equals_folded(value, "identity");
-      return Verdict::accepted;
+      break;
   }
   return Verdict::accepted;
 }

@@ -104,6 +104,7 @@ Verdict read_version(const char*& cursor, const char* end, Request& out) {
     if (shape[i] == '\r' && cursor[major_at] != '1') return Verdict::version_not_supported;
   }
   out.version_minor = cursor[minor_at] == '0' ? 0 : 1;
+  if (out.version_minor == 0) out.closed_kinds |= bit(FieldKind::transfer_encoding);
   cursor += shape.size();
   return Verdict::accepted;
 }
@@ -142,7 +143,7 @@ Verdict read_field_line(const char*& cursor, const char* end, Request& out) {
   if (p[1] != '\n') return Verdict::bad_request;
   cursor = p + 2;
   const FieldKind kind = classify(name.data(), static_cast<std::uint32_t>(name.size()));
-  return apply_field(kind, name, trim(text), out);
+  return apply_field(kind, {span_of(out, name), span_of(out, trim(text))}, out);
 }
 
 Verdict finish_head(const char* cursor, const char* end, Request& out) {

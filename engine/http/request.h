@@ -44,14 +44,15 @@ struct Request {
   bool chunked;
   // The connection ends after the reply: asked for, or HTTP/1.0 without keep-alive.
   bool close;
-  bool keep_alive;            // Connection lists keep-alive; an HTTP/1.0 client wants it echoed
-  bool expect_continue;       // never set for HTTP/1.0
-  bool content_encoded;       // a Content-Encoding other than identity: 415
-  bool connection_upgrade;    // Connection lists upgrade
-  bool upgrade_websocket;     // Upgrade lists websocket
-  bool has_host;              // a Host field was there
-  bool absolute_form;         // host is the target's authority
-  std::uint8_t accept_count;  // Accept lines, saturating
+  bool keep_alive;             // Connection lists keep-alive; an HTTP/1.0 client wants it echoed
+  bool expect_continue;        // never set for HTTP/1.0
+  bool content_encoded;        // a Content-Encoding other than identity: 415
+  bool connection_upgrade;     // Connection lists upgrade
+  bool upgrade_websocket;      // Upgrade lists websocket
+  bool has_host;               // a Host field was there
+  bool absolute_form;          // host is the target's authority
+  std::uint8_t accept_count;   // Accept lines, saturating
+  std::uint32_t closed_kinds;  // the parser's own: kinds of fields that may not come any more
 
   Span target;  // as it was sent
   Span path;    // without query; "/" for an absolute-form target without one
