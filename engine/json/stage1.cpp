@@ -4,12 +4,12 @@
 #include <simdjson.h>
 
 #include <cerrno>
-#include <cstring>
 #include <new>
 #include <type_traits>
 
 #include "engine/base/assert.h"
 #include "engine/json/index.h"
+#include "engine/json/text.h"
 
 namespace ringrpc::json {
 
@@ -97,10 +97,10 @@ bool Index::build(const char* text, std::uint32_t size) {
     return false;
   }
   count_ = parser.n_structural_indexes;
-  const void* backslash = std::memchr(text, '\\', size);
-  first_backslash_ = backslash == nullptr
-                         ? size
-                         : static_cast<std::uint32_t>(static_cast<const char*>(backslash) - text);
+  first_backslash_ = size;
+  if (may_have_backslash(text, size)) [[unlikely]] {
+    first_backslash_ = static_cast<std::uint32_t>(find_backslash(text, text + size) - text);
+  }
   return true;
 }
 

@@ -59,27 +59,6 @@ std::uint32_t hex4(const char* at) {
 bool is_high_surrogate(std::uint32_t unit) { return unit >= 0xD800 && unit <= 0xDBFF; }
 bool is_low_surrogate(std::uint32_t unit) { return unit >= 0xDC00 && unit <= 0xDFFF; }
 
-// Returns: the first backslash in [at, end), or end.
-const char* find_backslash(const char* at, const char* end) {
-#ifdef __SSE2__
-  const __m128i backslashes = _mm_set1_epi8('\\');
-  for (; at < end; at += 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    const auto found =
-        static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, backslashes)));
-    if (found != 0) {
-      at += std::countr_zero(found);
-      return at < end ? at : end;
-    }
-  }
-  return end;
-#else
-  const void* const found =
-      at < end ? std::memchr(at, '\\', static_cast<std::size_t>(end - at)) : nullptr;
-  return found == nullptr ? end : static_cast<const char*>(found);
-#endif
-}
-
 std::size_t write_utf8(std::uint32_t point, char* out) {
   if (point < 0x80) {
     out[0] = static_cast<char>(point);
@@ -104,6 +83,26 @@ std::size_t write_utf8(std::uint32_t point, char* out) {
 }
 
 }  // namespace
+
+const char* find_backslash(const char* at, const char* end) {
+#ifdef __SSE2__
+  const __m128i backslashes = _mm_set1_epi8('\\');
+  for (; at < end; at += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const auto found =
+        static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, backslashes)));
+    if (found != 0) {
+      at += std::countr_zero(found);
+      return at < end ? at : end;
+    }
+  }
+  return end;
+#else
+  const void* const found =
+      at < end ? std::memchr(at, '\\', static_cast<std::size_t>(end - at)) : nullptr;
+  return found == nullptr ? end : static_cast<const char*>(found);
+#endif
+}
 
 bool check_escapes(const char* at, const char* end) {
   while (at < end) {

@@ -65,16 +65,18 @@ inline const char* skip_digits(const char* at) {
   return at + count;
 }
 
-// The rest of a number from its point or exponent on, and its delimiter.
-bool check_fraction(const char* at);
+// The rest of a number from its point or exponent on. Returns: as scan_number().
+const char* scan_fraction(const char* at);
 
-// Requires: at[0] is a digit or '-'. Returns: whether a number stands there, and a delimiter
-// behind it.
-inline bool check_number(const char* at) {
+inline bool begins_number(char c) { return static_cast<unsigned char>(c - '0') < 10 || c == '-'; }
+
+// Requires: begins_number(at[0]). Returns: one past the number, where a delimiter stands, or
+// nullptr if there is no number or no delimiter behind it.
+inline const char* scan_number(const char* at) {
   at += *at == '-' ? 1 : 0;
   const char* const after = skip_digits(at);
-  if (after == at || (*at == '0' && after != at + 1)) return false;
-  return is_delimiter(*after) || check_fraction(after);
+  if (after == at || (*at == '0' && after != at + 1)) return nullptr;
+  return is_delimiter(*after) ? after : scan_fraction(after);
 }
 
 // Returns: whether `true`, `false` or `null` stands there, and a delimiter behind it.
@@ -90,18 +92,17 @@ inline bool check_literal(const char* at) {
 
 // Returns: whether the number or literal at `at` is one.
 inline bool check_scalar(const char* at) {
-  if (static_cast<unsigned char>(*at - '0') < 10 || *at == '-') return check_number(at);
-  return check_literal(at);
+  return begins_number(*at) ? scan_number(at) != nullptr : check_literal(at);
 }
 
 // Requires: `at` is the entry of a `{` or `[`. Returns: one past the entry of the bracket that
 // closes it; nullptr if the value is not JSON, is nested deeper than limits::depth_max, or ends
 // the text (the values walked here are parts of a message, so its own bracket must follow).
 // Cost: iterative, a constant for each entry.
-const std::uint32_t* skip_container(const Walk& walk, const std::uint32_t* at);
+const std::uint32_t* skip_container(Walk walk, const std::uint32_t* at);
 
 // Requires: `at` is the entry of a value's first byte. Returns: as skip_container().
-inline const std::uint32_t* skip_value(const Walk& walk, const std::uint32_t* at) {
+inline const std::uint32_t* skip_value(Walk walk, const std::uint32_t* at) {
   const char* const first = walk.text + *at;
   if (*first == '"') return at + 1;
   if (*first == '{' || *first == '[') return skip_container(walk, at);
@@ -114,7 +115,7 @@ bool check_root_scalar(std::string_view token);
 
 // Requires: `at` is an entry that is not the first. Returns: one past the last byte of the token
 // before it: white space between the two is the only thing that no entry tells of.
-inline const char* end_before(const Walk& walk, const std::uint32_t* at) {
+inline const char* end_before(Walk walk, const std::uint32_t* at) {
   const char* end = walk.text + *at;
   while (is_blank(end[-1])) --end;
   return end;

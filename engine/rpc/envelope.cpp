@@ -51,8 +51,9 @@ inline std::uint32_t member_of(const char* name) {
 }
 
 // The same for a name that may be spelled with escapes.
-[[gnu::cold, gnu::noinline]] std::uint32_t escaped_member_of(const char* name, const char* end) {
-  const std::string_view raw(name, static_cast<std::size_t>(end - name));
+[[gnu::cold, gnu::noinline]] std::uint32_t escaped_member_of(json::Walk walk,
+                                                             const std::uint32_t* name) {
+  const std::string_view raw(walk.text + *name + 1, json::end_before(walk, name + 1) - 1);
   if (raw.find('\\') == std::string_view::npos) return member_none;
   char unescaped[16] = {};
   const std::size_t size = json::unescape(raw, unescaped, 8);
@@ -61,95 +62,50 @@ inline std::uint32_t member_of(const char* name) {
   return member_of(unescaped);
 }
 
-[[gnu::cold, gnu::noinline]] bool is_version_with_escapes(const char* token, const char* end) {
+[[gnu::cold, gnu::noinline]] bool is_version_with_escapes(json::Walk walk,
+                                                          const std::uint32_t* value,
+                                                          const std::uint32_t* after) {
+  const char* const token = walk.text + *value;
   if (*token != '"') return false;
+  const char* const end = json::end_before(walk, after);
   char version[3];
   return json::unescape({token + 1, end - 1}, version, sizeof(version)) == sizeof(version) &&
          std::memcmp(version, "2.0", sizeof(version)) == 0;
 }
 
-}  // namespace
-
-// What one message has shown so far.
-struct Members {
-  std::uint32_t seen = 0;
-  std::uint32_t faults = 0;  // the members that make the envelope invalid
-  std::string_view id;
-  std::string_view method;
-  std::uint32_t params_first = 0;
-  std::uint32_t params_end = 0;
-  ParamsKind params = ParamsKind::absent;
-  IdKind id_kind = IdKind::absent;
-  bool method_too_long = false;
-};
-
-namespace {
-
-inline void take_version(const json::Walk& walk, const std::uint32_t* value,
-                         const std::uint32_t* after, Members& members) {
-  const char* const token = walk.text + *value;
-  std::uint64_t word = 0;
-  std::memcpy(&word, token, sizeof(word));
-  if ((word & first_bytes(5)) == name_word("\"2.0\"")) [[likely]]
-    return;
-  if (!is_version_with_escapes(token, json::end_before(walk, after)))
-    members.faults |= member_jsonrpc;
-}
-
-inline void take_id(const char* token, const char* end, Members& members) {
-  const std::size_t size = static_cast<std::size_t>(end - token);
-  if (*token == '"') {
-    members.id_kind = IdKind::string;
-  } else if (*token == '-' || (*token >= '0' && *token <= '9')) {
-    members.id_kind = IdKind::number;
-  } else {
-    members.id_kind = *token == 'n' ? IdKind::null : IdKind::invalid;
-  }
-  if (size > limits::id_size_max && members.id_kind != IdKind::invalid) [[unlikely]] {
-    members.id_kind = IdKind::too_long;
-  }
-  if (members.id_kind >= IdKind::invalid) [[unlikely]] {
-    members.faults |= member_id;
-    return;
-  }
-  members.id = {token, size};
-}
-
-// A member is there twice. None of the two counts, and an id is not echoed.
-[[gnu::cold, gnu::noinline]] void take_again(std::uint32_t member, Members& members) {
-  if (member == member_answer) return;
-  members.faults |= member;
-  if (member == member_id) members.id_kind = IdKind::invalid;
-}
-
-inline ParamsKind params_kind(char first) {
-  if (first == '{') return ParamsKind::object;
-  return first == '[' ? ParamsKind::array : ParamsKind::other;
-}
-
 // An envelope that is no call and no notification. The id stays, for the error's sake.
-[[gnu::cold, gnu::noinline]] void conclude_other(const Members& members, Envelope& out) {
-  const bool answer = (members.seen & (member_answer | member_method)) == member_answer;
+[[gnu::cold, gnu::noinline]] void conclude_other(std::uint32_t seen, Envelope& out) {
+  const bool answer = (seen & (member_answer | member_method)) == member_answer;
   out.kind = answer ? EnvelopeKind::response : EnvelopeKind::invalid;
   out.method = {};
   out.method_too_long = false;
   out.params = ParamsKind::absent;
   out.params_first = 0;
   out.params_end = 0;
-  if ((members.faults & member_id) != 0) out.id = {};
 }
 
-[[gnu::cold]] void set_invalid(Envelope& out, std::uint32_t first, std::uint32_t end) {
-  out = Envelope{.id = {},
-                 .method = {},
-                 .params_first = 0,
-                 .params_end = 0,
-                 .first = first,
-                 .end = end,
-                 .kind = EnvelopeKind::invalid,
-                 .params = ParamsKind::absent,
-                 .id_kind = IdKind::absent,
-                 .method_too_long = false};
+[[gnu::cold, gnu::noinline]] void drop_id(Envelope& out) {
+  out.id = {};
+  out.id_kind = IdKind::invalid;
+}
+
+constexpr Envelope blank{.id = {},
+                         .method = {},
+                         .params_first = 0,
+                         .params_end = 0,
+                         .first = 0,
+                         .end = 0,
+                         .kind = EnvelopeKind::invalid,
+                         .params = ParamsKind::absent,
+                         .id_kind = IdKind::absent,
+                         .method_too_long = false};
+
+// Of a value that is not even a message.
+[[gnu::cold, gnu::noinline]] void set_invalid(Envelope& out, std::uint32_t first,
+                                              std::uint32_t end) {
+  out = blank;
+  out.first = first;
+  out.end = end;
 }
 
 constexpr std::size_t methods_capacity(std::uint32_t message_size_max,
@@ -229,92 +185,143 @@ ReadResult Reader::read(const char* text, std::uint32_t size) {
   return {ReadStatus::single, 1};
 }
 
-const std::uint32_t* Reader::read_message(const json::Walk& walk, const std::uint32_t* at,
-                                          Envelope& out) {
+// One message on its way through: what it has shown so far.
+struct Reader::Message {
+  const json::Walk walk;
+  Envelope& out;
+  std::uint32_t seen = 0;
+  std::uint32_t faults = 0;  // the members that make the envelope invalid
+};
+
+const std::uint32_t* Reader::read_message(json::Walk walk, const std::uint32_t* at, Envelope& out) {
   const char* const text = walk.text;
-  const std::uint32_t* const first = at++;
-  Members members;
-  if (text[*at] == '}') [[unlikely]] {
+  Message message{walk, out};
+  out = blank;
+  out.first = static_cast<std::uint32_t>(at - index_.positions());
+  if (text[*++at] == '}') [[unlikely]] {
     ++at;
   } else {
     for (;;) {
       if (text[at[0]] != '"' || text[at[1]] != ':') return nullptr;
       std::uint32_t member = member_of(text + at[0] + 1);
       if (member == member_none && index_.has_backslash()) [[unlikely]] {
-        member = escaped_member_of(text + at[0] + 1, json::end_before(walk, at + 1) - 1);
+        member = escaped_member_of(walk, at);
       }
-      const std::uint32_t* const value = at + 2;
-      at = json::skip_value(walk, value);
+      at = take_member(member, at + 2, message);
       if (at == nullptr) return nullptr;
-      if (member != member_none) take_member(walk, member, value, at, members);
       const char next = text[*at++];
+      if (next == ',') continue;
       if (next == '}') break;
-      if (next != ',') return nullptr;
+      return nullptr;
     }
   }
-  const std::uint32_t* const begin = index_.positions();
-  out.id = members.id;
-  out.method = members.method;
-  out.params_first = members.params_first;
-  out.params_end = members.params_end;
-  out.first = static_cast<std::uint32_t>(first - begin);
-  out.end = static_cast<std::uint32_t>(at - begin);
-  out.params = members.params;
-  out.id_kind = members.id_kind;
-  out.method_too_long = members.method_too_long;
+  out.end = static_cast<std::uint32_t>(at - index_.positions());
   constexpr std::uint32_t required = member_jsonrpc | member_method;
-  if (members.faults != 0 || (members.seen & required) != required) [[unlikely]] {
-    conclude_other(members, out);
+  if (message.faults != 0 || (message.seen & required) != required) [[unlikely]] {
+    conclude_other(message.seen, out);
   } else {
-    out.kind = (members.seen & member_id) != 0 ? EnvelopeKind::call : EnvelopeKind::notification;
+    out.kind = (message.seen & member_id) != 0 ? EnvelopeKind::call : EnvelopeKind::notification;
   }
   return at;
 }
 
-inline void Reader::take_member(const json::Walk& walk, std::uint32_t member,
-                                const std::uint32_t* value, const std::uint32_t* after,
-                                Members& members) {
-  if ((members.seen & member) != 0) [[unlikely]] {
-    take_again(member, members);
-    return;
+inline const std::uint32_t* Reader::take_member(std::uint32_t member, const std::uint32_t* value,
+                                                Message& message) {
+  if ((message.seen & member) != 0) [[unlikely]] {
+    // Twice: neither counts, and an id is not echoed.
+    if (member == member_id) drop_id(message.out);
+    message.faults |= member & ~member_answer;
+    return json::skip_value(message.walk, value);
   }
-  members.seen |= member;
-  const char* const token = walk.text + *value;
+  message.seen |= member;
   switch (member) {
     case member_jsonrpc:
-      take_version(walk, value, after, members);
-      break;
+      return take_version(value, message);
     case member_id:
-      take_id(token, json::end_before(walk, after), members);
-      break;
+      return take_id(value, message);
     case member_method:
-      if (*token == '"') [[likely]] {
-        const char* const end = json::end_before(walk, after) - 1;
-        take_method({token + 1, end}, members);
-      } else {
-        members.faults |= member_method;
-      }
-      break;
+      return take_method(value, message);
     case member_params:
-      members.params = params_kind(*token);
-      members.params_first = static_cast<std::uint32_t>(value - index_.positions());
-      members.params_end = static_cast<std::uint32_t>(after - index_.positions());
-      break;
-    default:
-      break;  // an answer's members matter by being there
+      return take_params(value, message);
+    default:  // an answer's members matter by being there
+      return json::skip_value(message.walk, value);
   }
 }
 
-inline void Reader::take_method(std::string_view raw, Members& members) {
-  if (index_.has_backslash()) [[unlikely]]
-    raw = unescape_method(raw);
-  members.method = raw;
-  if (raw.empty()) [[unlikely]]
-    members.faults |= member_method;
-  if (raw.size() > limits::method_size_max) [[unlikely]] {
-    members.method = {};
-    members.method_too_long = true;
+inline const std::uint32_t* Reader::take_version(const std::uint32_t* value, Message& message) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, message.walk.text + *value, sizeof(word));
+  if ((word & first_bytes(5)) == name_word("\"2.0\"")) [[likely]]
+    return value + 1;
+  const std::uint32_t* const after = json::skip_value(message.walk, value);
+  if (after != nullptr && !is_version_with_escapes(message.walk, value, after)) {
+    message.faults |= member_jsonrpc;
   }
+  return after;
+}
+
+inline const std::uint32_t* Reader::take_id(const std::uint32_t* value, Message& message) {
+  const char* const token = message.walk.text + *value;
+  const char* end = nullptr;
+  IdKind kind = IdKind::invalid;
+  if (json::begins_number(*token)) {
+    end = json::scan_number(token);
+    if (end == nullptr) return nullptr;
+    kind = IdKind::number;
+  } else if (*token == '"') {
+    end = json::end_before(message.walk, value + 1);
+    kind = IdKind::string;
+  } else {
+    const std::uint32_t* const after = json::skip_value(message.walk, value);
+    if (after == nullptr || *token != 'n') {
+      message.faults |= member_id;
+      message.out.id_kind = IdKind::invalid;
+      return after;
+    }
+    end = token + 4;
+    kind = IdKind::null;
+  }
+  message.out.id = {token, end};
+  message.out.id_kind = kind;
+  if (end - token > static_cast<std::ptrdiff_t>(limits::id_size_max)) [[unlikely]] {
+    message.out.id = {};
+    message.out.id_kind = IdKind::too_long;
+    message.faults |= member_id;
+  }
+  return value + 1;
+}
+
+inline const std::uint32_t* Reader::take_method(const std::uint32_t* value, Message& message) {
+  const char* const token = message.walk.text + *value;
+  if (*token != '"') [[unlikely]] {
+    message.faults |= member_method;
+    return json::skip_value(message.walk, value);
+  }
+  std::string_view name(token + 1, json::end_before(message.walk, value + 1) - 1);
+  if (index_.has_backslash()) [[unlikely]]
+    name = unescape_method(name);
+  message.out.method = name;
+  if (name.size() - 1 >= limits::method_size_max) [[unlikely]] {
+    if (name.empty()) message.faults |= member_method;
+    message.out.method = {};
+    message.out.method_too_long = !name.empty();
+  }
+  return value + 1;
+}
+
+inline const std::uint32_t* Reader::take_params(const std::uint32_t* value, Message& message) {
+  const char first = message.walk.text[*value];
+  const std::uint32_t* after = nullptr;
+  if (first == '{' || first == '[') [[likely]] {
+    message.out.params = first == '{' ? ParamsKind::object : ParamsKind::array;
+    after = json::skip_container(message.walk, value);
+  } else {
+    message.out.params = ParamsKind::other;
+    after = json::skip_value(message.walk, value);
+  }
+  message.out.params_first = static_cast<std::uint32_t>(value - index_.positions());
+  message.out.params_end = static_cast<std::uint32_t>(after - index_.positions());
+  return after;
 }
 
 std::string_view Reader::unescape_method(std::string_view raw) {
@@ -329,7 +336,7 @@ std::string_view Reader::unescape_method(std::string_view raw) {
   return {room, size};
 }
 
-ReadResult Reader::read_batch(const json::Walk& walk) {
+ReadResult Reader::read_batch(json::Walk walk) {
   constexpr ReadResult parse_error{ReadStatus::parse_error, 0};
   const std::uint32_t* const first = index_.positions();
   const std::uint32_t* at = first + 1;

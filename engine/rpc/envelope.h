@@ -64,8 +64,6 @@ struct ReadResult {
   bool operator==(const ReadResult&) const = default;
 };
 
-struct Members;
-
 // Reads whole texts: the index, then one walk that checks the grammar of everything and catches
 // the envelopes on its way. Nothing is reported before the last byte is checked, so what runs,
 // runs out of a valid text.
@@ -99,13 +97,19 @@ class Reader {
   static std::size_t memory(std::uint32_t message_size_max, std::uint32_t batch_length_max);
 
  private:
+  struct Message;
+
   ReadResult read_scalar();
-  ReadResult read_batch(const json::Walk& walk);
+  ReadResult read_batch(json::Walk walk);
   // Requires: `at` is the entry of a `{`. Returns: one past its `}`, or nullptr.
-  const std::uint32_t* read_message(const json::Walk& walk, const std::uint32_t* at, Envelope& out);
-  void take_member(const json::Walk& walk, std::uint32_t member, const std::uint32_t* value,
-                   const std::uint32_t* after, Members& members);
-  void take_method(std::string_view raw, Members& members);
+  const std::uint32_t* read_message(json::Walk walk, const std::uint32_t* at, Envelope& out);
+  // Each walks over its member's value. Returns: one past it, or nullptr.
+  const std::uint32_t* take_member(std::uint32_t member, const std::uint32_t* value,
+                                   Message& message);
+  const std::uint32_t* take_version(const std::uint32_t* value, Message& message);
+  const std::uint32_t* take_id(const std::uint32_t* value, Message& message);
+  const std::uint32_t* take_method(const std::uint32_t* value, Message& message);
+  const std::uint32_t* take_params(const std::uint32_t* value, Message& message);
   [[gnu::cold, gnu::noinline]] std::string_view unescape_method(std::string_view raw);
 
   json::Index index_;
