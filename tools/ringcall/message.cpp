@@ -1,5 +1,6 @@
 #include "tools/ringcall/message.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace ringcall {
@@ -50,10 +51,34 @@ std::size_t value_size(std::string_view text) {
   return depth == 0 ? i : 0;
 }
 
+// Returns: the number of digits that text begins with.
+std::size_t digits(std::string_view text) {
+  return std::min(text.find_first_not_of("0123456789"), text.size());
+}
+
+// Returns: whether text is a number of JSON (RFC 8259 section 6).
+bool is_number(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const std::size_t whole = digits(text);
+  if (whole == 0 || (whole > 1 && text.front() == '0')) return false;
+  text.remove_prefix(whole);
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    const std::size_t fraction = digits(text);
+    if (fraction == 0) return false;
+    text.remove_prefix(fraction);
+  }
+  if (text.empty()) return true;
+  if (text.front() != 'e' && text.front() != 'E') return false;
+  text.remove_prefix(1);
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  return !text.empty() && digits(text) == text.size();
+}
+
 }  // namespace
 
 std::string quoted(std::string_view text) {
-  constexpr std::string_view digits = "0123456789abcdef";
+  constexpr std::string_view hex = "0123456789abcdef";
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -62,8 +87,8 @@ std::string quoted(std::string_view text) {
       out += c;
     } else if (byte < 0x20) {
       out += "\\u00";
-      out += digits[byte >> 4];
-      out += digits[byte & 15];
+      out += hex[byte >> 4];
+      out += hex[byte & 15];
     } else {
       out += c;
     }
@@ -73,11 +98,7 @@ std::string quoted(std::string_view text) {
 
 std::string id_token(std::string_view text) {
   const bool is_string = text.size() >= 2 && text.front() == '"' && text.back() == '"';
-  const bool is_number = !text.empty() &&
-                         text.find_first_not_of("0123456789+-.eE") == std::string_view::npos &&
-                         (text.front() == '-' || (text.front() >= '0' && text.front() <= '9'));
-  if (is_string || is_number || text == "null") return std::string(text);
-  return quoted(text);
+  return is_string || is_number(text) || text == "null" ? std::string(text) : quoted(text);
 }
 
 std::string request(std::string_view method, std::string_view params, std::string_view id) {
