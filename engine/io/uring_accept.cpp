@@ -3,11 +3,9 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include "engine/base/assert.h"
-#include "engine/base/clock.h"
 #include "engine/io/address.h"
 #include "engine/io/uring_io.h"
 
@@ -20,10 +18,7 @@ void UringIo::want(Accept& accept) {
 }
 
 void UringIo::arm_accepts() {
-  if (accept_retry_ns_ != 0) {
-    if (base::monotonic_ns() < accept_retry_ns_) return;
-    accept_retry_ns_ = 0;
-  }
+  if (backoff_.pausing()) return;
   RINGRPC_ASSERT(open_count_ + accepts_armed_ <= connections_max_, open_count_, accepts_armed_);
   std::uint32_t free = connections_max_ - open_count_ - accepts_armed_;
   for (std::uint32_t i = 0; i < accept_count_ && free > 0; ++i) {
@@ -65,7 +60,7 @@ bool UringIo::on_accept(std::uint32_t index, std::int32_t result, Event& event) 
   ++slot.generation;
   slot.flags = flag_open;
   ++open_count_;
-  accept_backoff_ms_ = 0;
+  backoff_.succeeded();
   event = Event{.kind = EventKind::accepted,
                 .result = accept.listener,
                 .socket = {handle.slot, slot.generation},
@@ -74,8 +69,7 @@ bool UringIo::on_accept(std::uint32_t index, std::int32_t result, Event& event) 
   return true;
 }
 
-// Fails one accept: by the peer (it went away before we took it), by our own cancel, or for want of
-// memory or descriptors, which lasts, so that trying again at once would be a busy loop.
+// An accept ended without a connection: by our own cancel, or with an error.
 [[gnu::cold]] void UringIo::accept_failed(Accept& accept, std::int32_t error) {
   if (draining_) {
     // An armed accept may be cancelled with a connection in the backlog: one that finds the
@@ -86,26 +80,13 @@ bool UringIo::on_accept(std::uint32_t index, std::int32_t result, Event& event) 
   }
   want(accept);
   counters_->add(base::Counter::accept_errors);
-  switch (-error) {
-    case ECONNABORTED:
-    case EPROTO:
-    case EPERM:  // a firewall's rule
-    case EINTR:
-    case EAGAIN:
-      return;
-    default:
-      break;
-  }
-  if (accept_retry_ns_ != 0) return;
-  accept_backoff_ms_ =
-      std::clamp(accept_backoff_ms_ * 2, accept_backoff_ms_min, accept_backoff_ms_max);
-  accept_retry_ns_ = base::monotonic_ns() + std::uint64_t{accept_backoff_ms_} * 1'000'000;
+  backoff_.failed(-error);
 }
 
 void UringIo::stop_accepting() {
   if (draining_) return;
   draining_ = true;
-  accept_retry_ns_ = 0;
+  backoff_.cancel();
   for (std::uint32_t i = 0; i < accept_count_; ++i) {
     if (accepts_[i].armed) cancel(pack(Op::cancel, 0, 0), pack(Op::accept, i, 0));
   }

@@ -180,11 +180,7 @@ void UringIo::wait(std::int64_t timeout_ns) {
     arm_wake();
   if (accepts_wanted_ != 0) [[unlikely]]
     arm_accepts();
-  if (accept_retry_ns_ != 0) [[unlikely]] {
-    const std::int64_t left = static_cast<std::int64_t>(accept_retry_ns_ - base::monotonic_ns());
-    const std::int64_t until_retry = std::max<std::int64_t>(left, 0);
-    timeout_ns = timeout_ns < 0 ? until_retry : std::min(timeout_ns, until_retry);
-  }
+  timeout_ns = backoff_.shorten(timeout_ns);
   bool ready = held_head_ != held_tail_ || cq_head_ != completions_end();
   if (io_uring_cq_has_overflow(&ring_)) [[unlikely]] {
     counters_->add(Counter::completion_overflows);

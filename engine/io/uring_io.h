@@ -14,6 +14,7 @@
 
 #include "engine/base/counters.h"
 #include "engine/base/status.h"
+#include "engine/io/backoff.h"
 #include "engine/io/event.h"
 #include "engine/io/memory.h"
 #include "engine/io/options.h"
@@ -176,8 +177,7 @@ class UringIo {
   std::uint32_t accepts_armed_ = 0;
   std::uint32_t accepts_wanted_ = 0;
   bool draining_ = false;
-  std::uint32_t accept_backoff_ms_ = 0;
-  std::uint64_t accept_retry_ns_ = 0;  // 0: at once
+  Backoff backoff_;
 
   std::uint32_t spin_us_ = 0;
   int wake_fd_ = -1;
