@@ -58,7 +58,7 @@ function(ringrpc_add_fuzzer name)
   if(RINGRPC_FUZZ)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   else()
-    target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/replay.cpp)
+    target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/fuzz_replay.cpp)
     add_test(NAME "${name} replays its corpus"
       COMMAND ${name} ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
   endif()
