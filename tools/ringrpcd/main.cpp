@@ -52,8 +52,10 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->allow_extra_args(false);
   app.add_option("--workers", options.workers, "Loops, one per CPU (all CPUs it may use)")
       ->check(CLI::Range(1u, ringrpc::limits::workers_max));
-  app.add_option("--io", options.io, "uring, epoll or auto (auto)")
-      ->transform(CLI::CheckedTransformer(io_choices));
+  app.add_option_function<std::string>(
+         "--io", [&options](const std::string& name) { options.io = io_choices.at(name); },
+         "How bytes move; auto is uring, else epoll (auto)")
+      ->check(CLI::IsMember(io_choices));
   app.add_option("--spin-us", options.spin_us, "Microseconds to poll before sleeping (0)")
       ->check(CLI::Range(0u, 1'000'000u));
   app.add_option("--port-file", options.port_file, "File that tells the ports once it serves");
