@@ -7,6 +7,10 @@ add_library(ringrpc_options INTERFACE)
 target_include_directories(ringrpc_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(ringrpc_options INTERFACE
   -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${RINGRPC_WERROR}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # It sees overlaps in std::string that are not there (GCC bug 105651).
+  target_compile_options(ringrpc_options INTERFACE -Wno-restrict)
+endif()
 target_compile_definitions(ringrpc_options INTERFACE
   $<$<BOOL:${RINGRPC_DEBUG_CHECKS}>:RINGRPC_DEBUG_CHECKS>)
 

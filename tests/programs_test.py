@@ -267,8 +267,9 @@ class Ringrpcd(unittest.TestCase):
 
     def test_bad_usage_exits_2(self):
         for arguments in (["--no-such-flag"], ["--listen"], ["more"], ["--workers", "0"],
-                          ["--workers", "x"], ["--io", "kqueue"], ["--io", "1"], ["--spin-us", "-1"],
-                          ["--listen", "nonsense"], ["--listen", "127.0.0.1:70000"]):
+                          ["--workers", "x"], ["--io", "kqueue"], ["--io", "1"],
+                          ["--spin-us", "-1"], ["--listen", "nonsense"],
+                          ["--listen", "127.0.0.1:70000"]):
             with self.subTest(arguments=arguments):
                 done = run("ringrpcd", *arguments)
                 self.assertEqual(2, done.returncode, done.stderr)
