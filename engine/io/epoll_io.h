@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "engine/base/clock.h"
 #include "engine/base/counters.h"
 #include "engine/base/status.h"
 #include "engine/io/backoff.h"
@@ -54,6 +55,7 @@ class EpollIo {
   // Thread: any.
   void wake();
 
+  [[nodiscard]] static std::uint64_t now_ns() { return base::monotonic_ns(); }
   // Returns: sockets open, from their accepted event to their closed event.
   [[nodiscard]] std::uint32_t open_count() const { return open_count_; }
   [[nodiscard]] const char* mode() const { return "epoll"; }

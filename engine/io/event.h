@@ -50,30 +50,37 @@ struct Event {
 // virtual call and the simulation runs the same worker on a fake kernel. All calls but wake() are
 // made by the worker's thread.
 //
-//   Status start(const Options&)         make everything; on the worker's thread
+//   Status start(const IoOptions&)       make everything; on the worker's thread
 //   void   wait(std::int64_t timeout_ns) submit what is queued and sleep until an event is there or
 //                                        the timeout has passed (0: do not sleep; < 0: no timeout).
-//                                        One io_uring_enter, or one epoll_wait.
+//                                        One io_uring_enter, or at most one epoll_wait.
 //   bool   next(Event& event)            the next completion of this turn, false when there is none
 //   char*  buffer(std::uint16_t index)   the bytes of a receive buffer; 64 readable bytes follow it
 //   void   give(std::uint16_t index)     hands a receive buffer back; published by the next wait()
 //   void   receive(Handle)               arms the receive. Requires: not armed. Stays armed while
 //                                        events say `more`; at most 8 buffers between two waits.
-//   void   stop_receiving(Handle)        asks an armed receive to end: a last received event
-//   without
+//   void   stop_receiving(Handle)        asks an armed receive to end: a last received event without
 //                                        `more` follows (result may be data, 0 or -ECANCELED)
 //   void   send(Handle, const char* data, std::uint32_t size)
 //                                        Requires: none in flight on this socket. The bytes stay
-//                                        owned by the backend until the sent event.
-//   void   shut(Handle, bool both)       shutdown(2): SHUT_WR, or SHUT_RDWR to make armed
-//   operations
-//                                        end. Fire and forget.
+//                                        owned by the backend until the sent event. It takes
+//                                        send_size_max bytes at most; the rest is another send.
+//   void   shut(Handle, bool both)       shutdown(2): SHUT_WR, or SHUT_RDWR to make armed operations
+//                                        end. Fire and forget. SHUT_WR waits for no send in flight.
 //   void   close(Handle)                 Requires: no receive armed, no send in flight. A closed
-//                                        event follows.
+//                                        event follows. Bytes that were not received make the
+//                                        kernel send a reset instead of a FIN.
 //   void   stop_accepting()              closes the listeners after serving their backlog
+//   bool   accepting()                   whether a listener is still open
 //   void   wake()                        any thread; makes wait() return with a woken event
+//   std::uint64_t now_ns()               the monotonic clock; the fake kernel has one of its own
+//   std::uint32_t open_count()           sockets between their accepted and their closed event
+//   const char* mode()                   what the kernel gave, in a few words for people
+//
+// "Armed" and "in flight" last until next() has returned the event that ends them.
 //
 // A receive that finds no free buffer ends with -ENOBUFS and without `more`: the worker gives its
-// buffers back and arms it again in the next turn.
+// buffers back and arms it again. Buffers given back are there from the next wait() on. A worker
+// that keeps buffers back while every one is taken turns round without sleeping.
 
 }  // namespace ringrpc::io

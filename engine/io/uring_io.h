@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "engine/base/clock.h"
 #include "engine/base/counters.h"
 #include "engine/base/status.h"
 #include "engine/io/backoff.h"
@@ -55,6 +56,7 @@ class UringIo {
   // Thread: any.
   void wake();
 
+  [[nodiscard]] static std::uint64_t now_ns() { return base::monotonic_ns(); }
   // Returns: sockets open, from their accepted event to their closed event.
   [[nodiscard]] std::uint32_t open_count() const { return open_count_; }
   // Returns: a word about what the kernel gave: "DEFER_TASKRUN, receive cap", for the start line.
