@@ -40,7 +40,7 @@ class EpollIo {
   void wait(std::int64_t timeout_ns);
   bool next(Event& event);
 
-  [[nodiscard]] char* buffer(std::uint16_t index) const { return buffers_.at(index); }
+  [[nodiscard]] char* buffer(std::uint16_t index) { return buffers_.at(index); }
   void give(std::uint16_t index);
 
   void receive(Handle handle);

@@ -53,20 +53,21 @@ struct Event {
 //   Status start(const IoOptions&)       make everything; on the worker's thread
 //   void   wait(std::int64_t timeout_ns) submit what is queued and sleep until an event is there or
 //                                        the timeout has passed (0: do not sleep; < 0: no timeout).
-//                                        One io_uring_enter, or at most one epoll_wait.
+//                                        One io_uring_enter, or one epoll_wait.
 //   bool   next(Event& event)            the next completion of this turn, false when there is none
 //   char*  buffer(std::uint16_t index)   the bytes of a receive buffer; 64 readable bytes follow it
 //   void   give(std::uint16_t index)     hands a receive buffer back; published by the next wait()
 //   void   receive(Handle)               arms the receive. Requires: not armed. Stays armed while
 //                                        events say `more`; at most 8 buffers between two waits.
-//   void   stop_receiving(Handle)        asks an armed receive to end: a last received event without
+//   void   stop_receiving(Handle)        asks an armed receive to end: a last received event
+//   without
 //                                        `more` follows (result may be data, 0 or -ECANCELED)
 //   void   send(Handle, const char* data, std::uint32_t size)
 //                                        Requires: none in flight on this socket. The bytes stay
 //                                        owned by the backend until the sent event. It takes
 //                                        send_size_max bytes at most; the rest is another send.
-//   void   shut(Handle, bool both)       shutdown(2): SHUT_WR, or SHUT_RDWR to make armed operations
-//                                        end. Fire and forget. SHUT_WR waits for no send in flight.
+//   void   shut(Handle, bool both)       shutdown(2): SHUT_WR, or SHUT_RDWR to end what is armed.
+//                                        Fire and forget. SHUT_WR waits for no send in flight.
 //   void   close(Handle)                 Requires: no receive armed, no send in flight. A closed
 //                                        event follows. Bytes that were not received make the
 //                                        kernel send a reset instead of a FIN.

@@ -41,7 +41,7 @@ class UringIo {
   void wait(std::int64_t timeout_ns);
   bool next(Event& event);
 
-  [[nodiscard]] char* buffer(std::uint16_t index) const { return buffers_.at(index); }
+  [[nodiscard]] char* buffer(std::uint16_t index) { return buffers_.at(index); }
   void give(std::uint16_t index);
 
   void receive(Handle handle);
@@ -160,10 +160,9 @@ class UringIo {
   std::uint32_t open_count_ = 0;
 
   BufferPool buffers_;
-  io_uring_buf* buffer_ring_ = nullptr;
-  std::size_t buffer_ring_mapped_ = 0;
-  std::uint16_t buffer_tail_ = 0;  // next entry of the buffer ring to fill
-  bool buffers_given_ = false;     // since the last publication
+  ZeroedArray<io_uring_buf> buffer_ring_;  // the last field of the first entry is the ring's tail
+  std::uint16_t buffer_tail_ = 0;          // next entry of the buffer ring to fill
+  bool buffers_given_ = false;             // since the last publication
 
   // Completions of sockets that have had their share of this turn: first thing of the next one.
   ZeroedArray<Completion> held_;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -141,13 +140,10 @@ base::Status UringIo::make_tables(const IoOptions& options) {
 
 base::Status UringIo::make_buffer_ring() {
   static_assert(offsetof(io_uring_buf_ring, tail) == offsetof(io_uring_buf, resv));
-  const std::size_t bytes = buffers_.count() * sizeof(io_uring_buf);
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return refused(errno, "ring of buffers");
-  buffer_ring_ = static_cast<io_uring_buf*>(memory);
-  buffer_ring_mapped_ = bytes;
+  Status status = buffer_ring_.make(buffers_.count());
+  if (!status.ok()) return status;
   io_uring_buf_reg registration{};
-  registration.ring_addr = reinterpret_cast<std::uintptr_t>(memory);
+  registration.ring_addr = reinterpret_cast<std::uintptr_t>(&buffer_ring_[0]);
   registration.ring_entries = buffers_.count();
   registration.bgid = 0;
   const int error = io_uring_register_buf_ring(&ring_, &registration, 0);
@@ -248,8 +244,6 @@ void UringIo::tear_down() {
     io_uring_queue_exit(&ring_);
     ring_made_ = false;
   }
-  if (buffer_ring_ != nullptr) munmap(buffer_ring_, buffer_ring_mapped_);
-  buffer_ring_ = nullptr;
   close_listeners();
   if (wake_fd_ >= 0) ::close(wake_fd_);
   wake_fd_ = -1;

@@ -285,8 +285,8 @@ void FakeIo::invent_stale_event() {
     event.result = 5;
     event.more = true;
   }
-  // Only once the slot lives on, behind its new socket's accepted event: before that the worker could
-  // not tell it from a genuine one.
+  // Only once the slot lives on, behind its new socket's accepted event: before that the worker
+  // could not tell it from a genuine one.
   if (slots_[handle.slot].generation != handle.generation) {
     events_.push_back(event);
   } else if (event.buffer != io::no_buffer) {
