@@ -16,8 +16,8 @@ struct HostPolicy {
   bool loopback = true;
   // No check of Host, for a listener that answers to names it cannot know.
   bool any_host = false;
-  std::span<const std::string> hosts;    // "example.com:8080", compared whole, without case
-  std::span<const std::string> origins;  // "https://example.com", compared whole, without case
+  std::span<const std::string> hosts = {};    // "example.com:8080", compared whole, without case
+  std::span<const std::string> origins = {};  // "https://example.com", compared whole, without case
 };
 
 // Requires: host is empty or has passed the parser.

@@ -28,31 +28,29 @@ class MediaList {
     return start.substr(0, start.size() - rest_.size());
   }
 
-  // Takes the next parameter of this element. An empty one (`;;`) is skipped.
-  // Returns: false when there is none or it is malformed.
+  // Takes the next parameter of this element. Empty ones (`;;`) are skipped.
+  // Returns: false when there is none or it is malformed; end_of_element() tells which.
   bool parameter(Parameter& parameter) {
     skip_blanks();
     if (!take(';')) return false;
     while (skip_blanks(), take(';')) {
     }
     parameter.name = token();
-    if (parameter.name.empty() || !take('=')) return false;
-    if (!take('"')) {
-      parameter.value = token();
-      return !parameter.value.empty();
-    }
-    return quoted(parameter.value);
+    if (parameter.name.empty()) return false;
+    malformed_ = !take('=') || !(take('"') ? quoted(parameter.value) : unquoted(parameter.value));
+    return !malformed_;
   }
 
   // Takes the comma behind this element.
-  // Returns: false when something else is left.
+  // Returns: false when something else is left, or a parameter was malformed.
   bool end_of_element() {
     skip_blanks();
-    return rest_.empty() || take(',');
+    return !malformed_ && (rest_.empty() || take(','));
   }
 
   // Goes behind the next comma that is not in quotes.
   void skip_element() {
+    malformed_ = false;
     while (!rest_.empty()) {
       const char c = rest_.front();
       rest_.remove_prefix(1);
@@ -79,6 +77,11 @@ class MediaList {
     return taken;
   }
 
+  bool unquoted(std::string_view& value) {
+    value = token();
+    return !value.empty();
+  }
+
   // Behind an opening quote. Returns: false when the closing one is missing; takes all then.
   bool quoted(std::string_view& value) {
     std::size_t i = 0;
@@ -90,6 +93,7 @@ class MediaList {
   }
 
   std::string_view rest_;
+  bool malformed_ = false;
 };
 
 // "0", "0." and "0.000" exclude; what is no weight does not.
@@ -167,8 +171,7 @@ MediaType media_type(std::string_view content_type) {
       return MediaType::unsupported;
     }
   }
-  // A trailing ';' is an empty parameter; anything else that is left is malformed.
-  return list.at_end() ? result : MediaType::unsupported;
+  return list.end_of_element() && list.at_end() ? result : MediaType::unsupported;
 }
 
 bool accepts_json(std::string_view accept) {

@@ -22,9 +22,9 @@ struct ResponseHead {
   bool close = false;                          // Connection: close
   bool keep_alive = false;                     // Connection: keep-alive, which HTTP/1.0 asks for
   std::uint32_t retry_after_s = 0;             // 0: no such field
-  std::string_view allow;                      // Allow; empty: no such field
-  std::string_view authenticate;               // WWW-Authenticate; empty: no such field
-  std::string_view more_fields;                // whole lines, each with its CR LF
+  std::string_view allow = {};                 // Allow; empty: no such field
+  std::string_view authenticate = {};          // WWW-Authenticate; empty: no such field
+  std::string_view more_fields = {};           // whole lines, each with its CR LF
 };
 
 // The heads of one worker.
@@ -49,6 +49,9 @@ class Heads {
   // `200 OK` with JSON on a kept connection, its length still blank.
   // Requires: ok_size writable bytes.
   void write_ok(char* out) const { __builtin_memcpy(out, ok_, ok_size); }
+
+  // The same bytes, to be copied by others.
+  [[nodiscard]] std::string_view ok_head() const { return {ok_, ok_size}; }
 
   // Fills in, or replaces, the length of the head that ends where `body` starts.
   // Requires: length <= length_max; the head has a length.
