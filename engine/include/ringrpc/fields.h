@@ -20,9 +20,9 @@
 //     return list(field("class", &Word::class_), field("text", &Word::text));
 //   }
 
+#include <ringrpc/fields_info.h>
 #include <ringrpc/fields_types.h>
 #include <ringrpc/limits.h>
-#include <ringrpc/type_info.h>
 
 #include <cstddef>
 

@@ -5,7 +5,7 @@
 // container throws. Containers are known by what they can do, so that their headers need not be
 // included here.
 
-#include <ringrpc/type_info.h>
+#include <ringrpc/fields_info.h>
 
 #include <concepts>
 #include <cstddef>

@@ -4,9 +4,9 @@
 // and has a file in tests/compile_fail/.
 
 #include <ringrpc/fields_detail.h>
+#include <ringrpc/fields_info.h>
 #include <ringrpc/fields_names.h>
 #include <ringrpc/limits.h>
-#include <ringrpc/type_info.h>
 
 #include <concepts>
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 // Names out of what a compiler prints: of members, and of enumerators. For fields.h only.
 
-#include <ringrpc/type_info.h>
+#include <ringrpc/fields_info.h>
 
 #include <concepts>
 #include <cstddef>

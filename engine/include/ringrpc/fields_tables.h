@@ -3,8 +3,8 @@
 // From drafts to the tables that stay in the program. For fields.h only.
 
 #include <ringrpc/fields_draft.h>
+#include <ringrpc/fields_info.h>
 #include <ringrpc/fields_names.h>
-#include <ringrpc/type_info.h>
 
 #include <cstddef>
 #include <cstdint>

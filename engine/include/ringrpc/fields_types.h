@@ -3,9 +3,9 @@
 // From any type to its TypeInfo. For fields.h only.
 
 #include <ringrpc/fields_containers.h>
+#include <ringrpc/fields_info.h>
 #include <ringrpc/fields_names.h>
 #include <ringrpc/fields_tables.h>
-#include <ringrpc/type_info.h>
 
 #include <concepts>
 #include <cstdint>

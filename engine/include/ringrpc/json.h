@@ -106,7 +106,12 @@ class JsonValue {
   // scratch is full.
   [[nodiscard]] bool get(std::string_view& value, json::Scratch& scratch) const;
   // A string, copied.
-  [[nodiscard]] bool get(std::string& value) const;
+  [[nodiscard]] bool get(std::string& value) const {
+    if (kind() != Kind::string) return false;
+    value.resize(raw().size());
+    value.resize(copy_string(value.data()));
+    return true;
+  }
 
   // One member of an object, or one element of an array, and the way to the next:
   //   for (JsonValue::Entry e = v.first(); e; e = e.next()) ...
@@ -124,6 +129,9 @@ class JsonValue {
   [[nodiscard]] const std::uint32_t* position() const { return position_; }
 
  private:
+  // Unescapes a string. Requires: raw().size() bytes at target. Returns: how many were written.
+  std::size_t copy_string(char* target) const;
+
   const char* text_ = nullptr;
   const std::uint32_t* position_ = nullptr;
 };

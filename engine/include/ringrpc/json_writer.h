@@ -29,7 +29,7 @@ class JsonWriter {
   using Grow = bool (*)(void* owner, JsonWriter& writer, std::size_t need);
 
   JsonWriter(char* begin, char* end, Grow grow = nullptr, void* owner = nullptr)
-      : begin_(begin), cursor_(begin), end_(end), grow_(grow), owner_(owner) {}
+      : begin_(begin), cursor_(begin), end_(end), limit_(end), grow_(grow), owner_(owner) {}
   JsonWriter(const JsonWriter&) = delete;
   JsonWriter& operator=(const JsonWriter&) = delete;
 
@@ -110,12 +110,14 @@ class JsonWriter {
   void close(char bracket, bool is_object);
   // Writes a quoted string. Returns: false when it did not fit.
   bool quoted(std::string_view text);
+  bool quote_special(const char*& at, const char* end);
   template <class Number>
   void digits(Number value);
 
   char* begin_;
   char* cursor_;
-  char* end_;
+  char* end_;    // cursor_ after an overflow
+  char* limit_;  // the memory's end
   Grow grow_;
   void* owner_;
   std::uint64_t objects_ = 0;  // One bit for each open bracket, the innermost lowest: an object?
