@@ -55,11 +55,15 @@ inline std::uint32_t member_of(const char* name) {
                                                              const std::uint32_t* name) {
   const std::string_view raw(walk.text + *name + 1, json::end_before(walk, name + 1) - 1);
   if (raw.find('\\') == std::string_view::npos) return member_none;
-  char unescaped[16] = {};
-  const std::size_t size = json::unescape(raw, unescaped, 8);
-  if (size > 7) return member_none;
-  unescaped[size] = '"';
-  return member_of(unescaped);
+  char room[7];
+  const std::size_t size = json::unescape(raw, room, sizeof(room));
+  if (size > sizeof(room)) return member_none;
+  const std::string_view spelled(room, size);
+  if (spelled == "jsonrpc") return member_jsonrpc;
+  if (spelled == "id") return member_id;
+  if (spelled == "method") return member_method;
+  if (spelled == "params") return member_params;
+  return spelled == "result" || spelled == "error" ? member_answer : member_none;
 }
 
 [[gnu::cold, gnu::noinline]] bool is_version_with_escapes(json::Walk walk,

@@ -45,7 +45,7 @@ bool Reply::decode(const Call& call, const fields::TypeInfo& type, void* target,
   writer_->bytes(rpc::error_object(rpc::ErrorCode::invalid_params));
   writer_->bytes(R"(,"data":{"field":)");
   writer_->begin_value();
-  writer_->string(error.path());
+  writer_->string(error.field());
   writer_->bytes(R"(,"reason":)");
   writer_->begin_value();
   writer_->string(error.reason);

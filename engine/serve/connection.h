@@ -38,7 +38,8 @@ struct Connection {
   bool broken : 1 = false;            // reset or error: nothing can be sent any more
   bool is_ready : 1 = false;          // in the list of connections to look at this turn
   bool paused : 1 = false;            // its unsent replies are over the limit
-  bool rearm : 1 = false;             // in the list of receives to arm at the end of the turn
+  bool closed : 1 = false;            // the backend has been asked to close it
+  bool fresh : 1 = true;              // no byte has come yet
   std::uint16_t input_first = no_input;  // receive buffers of this turn, in order
   std::uint16_t input_last = no_input;
   std::uint32_t ready_next = no_connection;

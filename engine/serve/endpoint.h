@@ -5,11 +5,10 @@
 // Source: the refusals and their order follow RFC 9110; the bodies are JSON-RPC errors with id null.
 
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "engine/base/counters.h"
+#include "engine/http/hosts.h"
 #include "engine/http/request.h"
 #include "engine/rpc/errors.h"
 
@@ -30,18 +29,11 @@ struct Admission {
   std::uint16_t status = 0;        // of the refusal
   rpc::ErrorCode code = rpc::ErrorCode::invalid_request;
   base::Counter counter = base::Counter::bad_routes;
-  std::string_view allow;          // for Allow: the methods that the path has
-};
-
-// The names that Host and Origin may carry beside the loopback ones.
-struct HostRules {
-  bool loopback = true;            // localhost, 127.0.0.1 and [::1] are allowed, on any port
-  std::vector<std::string> hosts;
-  std::vector<std::string> origins;
+  std::string_view allow = {};     // for Allow: the methods that the path has
 };
 
 // Decides on a head. Requires: the head was accepted by http::parse_head.
 // Returns: a target, or Target::none with the refusal.
-Admission admit(const http::Request& head, const HostRules& rules, std::uint32_t message_size_max);
+Admission admit(const http::Request& head, const http::HostPolicy& hosts, std::uint32_t message_size_max);
 
 }  // namespace ringrpc::serve

@@ -44,7 +44,7 @@ Step Framer::next(Connection& connection, Input& input, Request& request, std::u
     if (head.status == http::HeadStatus::refused) return broken(request, head.http_status);
     return begin_head(connection, input, request, now_ms);
   }
-  request.admission = admit(request.head, *options_.rules, options_.message_size_max);
+  request.admission = admit(request.head, *options_.hosts, options_.message_size_max);
   request.last = request.head.close;
   const std::uint64_t size = request.head.head_size + request.head.content_length;
   if (request.admission.target == Target::none || request.head.chunked || size > input.size)
@@ -209,7 +209,7 @@ Step Framer::read_head(Connection& connection, Input& input, Request& request,
     if (head.status == http::HeadStatus::refused) return broken(request, head.http_status);
     if (head.status == http::HeadStatus::complete) break;
   }
-  request.admission = admit(request.head, *options_.rules, options_.message_size_max);
+  request.admission = admit(request.head, *options_.hosts, options_.message_size_max);
   request.last = request.head.close;
   if (request.admission.target == Target::none) {
     connection.partial->begin += request.head.head_size;
@@ -300,7 +300,7 @@ Step Framer::whole(Partial& partial, Request& request) {
   const http::HeadResult head =
       http::parse_head(begin, begin + partial.head_size, request.head);
   RINGRPC_ASSERT(head.status == http::HeadStatus::complete, partial.head_size);
-  request.admission = admit(request.head, *options_.rules, options_.message_size_max);
+  request.admission = admit(request.head, *options_.hosts, options_.message_size_max);
   RINGRPC_ASSERT(request.admission.target != Target::none, request.admission.status);
   request.last = request.head.close;
   request.body = {begin + partial.head_size, partial.message_size - partial.head_size};

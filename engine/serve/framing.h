@@ -49,7 +49,7 @@ class Framer {
   struct Options {
     PartialPool* pool;
     base::Counters* counters;
-    const HostRules* rules;
+    const http::HostPolicy* hosts;
     std::uint32_t message_size_max;
   };
 

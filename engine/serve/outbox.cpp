@@ -52,7 +52,6 @@ bool Outbox::rotate() {
   references_[slab_] = 1;
   top_ = slabs_ + std::size_t{slab_} * options_.slab_size;
   slab_end_ = top_ + options_.slab_size;
-  sealed_ = true;
   if (last != no_slab) release_slab(last);
   return true;
 }
@@ -62,7 +61,6 @@ void Outbox::release_slab(std::uint32_t slab) {
   if (--references_[slab] == 1 && slab == slab_) {
     // Nothing waits in the current slab: begin it anew, while it is warm.
     top_ = slabs_ + std::size_t{slab_} * options_.slab_size;
-    sealed_ = true;
   } else if (references_[slab] == 0) {
     free_slabs_.push_back(slab);
   }
@@ -120,7 +118,6 @@ bool Outbox::commit_slow(OutList& list, char* begin, std::uint32_t size) {
     segment.slab = slab_;
     ++references_[slab_];
     top_ += size;
-    sealed_ = false;
   }
   if (list.empty()) {
     list.first = index;

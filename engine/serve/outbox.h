@@ -70,12 +70,14 @@ class Outbox {
   // Returns: the new room, empty when memory is used up or size is over the limit.
   Room grow(char* begin, std::uint32_t used, std::size_t size);
 
-  // Appends [begin, begin + size) to the list. Requires: begin is what open() or grow() gave last.
+  // Appends [begin, begin + size) to the list, to its last segment when it continues that one. The
+  // segment may be with the kernel already: what it was given ends before the new bytes.
+  // Requires: begin is what open() or grow() gave last.
   // Returns: false when segments are used up; the bytes are dropped then.
   bool commit(OutList& list, char* begin, std::uint32_t size) {
     if (begin == top_ && !list.empty()) [[likely]] {
       Segment& last = segments_[list.last];
-      if (last.data + last.size == top_ && last.slab == slab_ && !sealed_) {
+      if (last.data + last.size == top_ && last.slab == slab_) {
         last.size += size;
         list.size += size;
         top_ += size;
@@ -84,9 +86,6 @@ class Outbox {
     }
     return commit_slow(list, begin, size);
   }
-
-  // Ends merging: the last segment may be given to the kernel now. A later commit begins a new one.
-  void seal() { sealed_ = true; }
 
   // The reply that was opened is not wanted. Frees a mapping that grow() made for it.
   void abandon(char* begin);
@@ -122,7 +121,6 @@ class Outbox {
   char* top_ = nullptr;       // where the current slab's free bytes begin
   char* slab_end_ = nullptr;
   std::uint32_t slab_ = no_slab;
-  bool sealed_ = false;
   std::vector<std::uint32_t> references_;  // of each slab
   std::vector<std::uint32_t> free_slabs_;  // last in, first out: the warm one comes back first
   std::vector<Segment> segments_;

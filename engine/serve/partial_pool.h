@@ -26,7 +26,7 @@ struct Partial {
   bool unread = false;              // holds bytes that have not been looked at yet
   std::uint64_t started_ms = 0;     // when the body began
   Partial* next_free = nullptr;
-  http::ChunkDecoder chunks;
+  http::ChunkDecoder chunks = {};
 
   [[nodiscard]] char* data() { return reinterpret_cast<char*>(this) + data_offset; }
   [[nodiscard]] std::uint32_t room() const { return capacity - end; }

@@ -101,6 +101,9 @@ inline constexpr std::uint32_t partial_pool_size = 64u << 20;
 // Reply slabs of one worker, and their size; replies that do not fit get a mapping of their own.
 inline constexpr std::uint32_t reply_slab_size = 256u << 10;
 inline constexpr std::uint32_t reply_slabs = 64;
+// Runs of reply bytes that wait to be sent, of all connections of a worker: one or two for each
+// connection that is being answered. 40 bytes each.
+inline constexpr std::uint32_t reply_segments = 32'768;
 // Replies too large for a slab, of all connections of a worker, while they wait to be sent. A reply
 // that finds no room answers -31004, or ends its connection when not even that fits.
 inline constexpr std::uint32_t large_replies_size_max = 256u << 20;

@@ -1,0 +1,158 @@
+#include "engine/serve/in_memory.h"
+
+#include <ringrpc/limits.h>
+#include <sched.h>
+
+#include "engine/base/assert.h"
+#include "engine/base/clock.h"
+
+namespace ringrpc::serve {
+namespace {
+
+// A call's replies leave at once, so two slabs are enough.
+constexpr std::uint32_t slab_size = 64u << 10;
+constexpr std::uint32_t slab_count = 2;
+constexpr std::uint32_t segment_count = 64;
+
+// Where a thread looks first: the context that it had last time.
+thread_local std::size_t context_hint = 0;
+
+void append_all(Outbox& outbox, OutList& out, std::string& text) {
+  text.clear();
+  while (!out.empty()) {
+    const Segment& front = outbox.front(out);
+    text.append(front.data, front.size);
+    outbox.taken(out, front.size);
+  }
+}
+
+}  // namespace
+
+InMemoryContext::InMemoryContext(const WorkerOptions& options, WorkerShared& shared)
+    : partials(options.partial_pool_size),
+      outbox({.slab_size = slab_size,
+              .slab_count = slab_count,
+              .segment_count = segment_count,
+              .reply_size_max = options.reply_size_max,
+              .mapped_max = options.large_replies_size_max}),
+      responder({.outbox = &outbox,
+                 .counters = &counters,
+                 .oracle = shared.oracle,
+                 .reply_size_max = options.reply_size_max}),
+      framer({.pool = &partials,
+              .counters = &counters,
+              .hosts = shared.hosts,
+              .message_size_max = options.message_size_max}),
+      reader(shared.registry->epochs().join()) {
+  const base::Status status = answerer.reserve({.message_size_max = options.message_size_max,
+                                                .batch_length_max = options.batch_length_max,
+                                                .profile = options.profile,
+                                                .counters = &counters,
+                                                .stats = &stats});
+  RINGRPC_ASSERT(status.ok(), status.sentence());
+}
+
+InMemory::~InMemory() {
+  for (auto& slot : contexts_) delete slot.load(std::memory_order_acquire);
+}
+
+InMemoryContext* InMemory::make(std::size_t index) {
+  std::lock_guard lock(mutex_);
+  InMemoryContext* context = contexts_[index].load(std::memory_order_acquire);
+  if (context != nullptr) return context;
+  context = new InMemoryContext(options_, shared_);
+  contexts_[index].store(context, std::memory_order_release);
+  return context;
+}
+
+InMemoryContext& InMemory::claim() {
+  for (std::size_t tried = 0;; ++tried) {
+    const std::size_t index = (context_hint + tried) % contexts_max;
+    InMemoryContext* context = contexts_[index].load(std::memory_order_acquire);
+    if (context == nullptr) [[unlikely]] context = make(index);
+    if (!context->busy.exchange(true, std::memory_order_acquire)) [[likely]] {
+      context_hint = index;
+      return *context;
+    }
+    if (tried % contexts_max == contexts_max - 1) sched_yield();
+  }
+}
+
+std::string_view InMemory::padded_copy(InMemoryContext& context, std::string_view text) {
+  context.padded.reserve(text.size() + limits::padding);
+  context.padded.assign(text);
+  context.padded.append(limits::padding, ' ');
+  context.counters.add(base::Counter::bytes_copied, text.size());
+  return std::string_view(context.padded).substr(0, text.size());
+}
+
+void InMemory::call(std::string_view json, bool padded, std::string& reply) {
+  InMemoryContext& context = claim();
+  shared_.registry->epochs().announce(context.reader);
+  const rpc::Table& table = *shared_.registry->current();
+  ReplyRoom room(context.outbox, options_.reply_size_max, 0);
+  RINGRPC_ASSERT(room.exists());
+  JsonWriter& writer = room.writer();
+  const Origin origin{};
+  rpc::Outcome outcome{.has_body = true};
+  if (json.size() > options_.message_size_max) {
+    context.counters.add(base::Counter::limit_message_size);
+    writer.bytes(R"({"jsonrpc":"2.0","error":)");
+    writer.bytes(rpc::error_object(rpc::ErrorCode::request_too_large));
+    writer.bytes(R"(},"id":null})");
+  } else {
+    const std::string_view text = padded ? json : padded_copy(context, json);
+    rpc::Message message = context.answerer.read(text, writer, room.budget());
+    for (std::uint32_t i = 0; i < message.count; ++i) {
+      const rpc::Envelope& call = context.answerer.envelope(i);
+      context.answerer.answer(message, call, table.find(call.method), origin, writer);
+    }
+    outcome = context.answerer.end(message, writer);
+  }
+  reply.assign(writer.view().substr(0, outcome.has_body ? writer.size() : 0));
+  room.abandon();
+  base::Epochs::rest(context.reader);
+  context.busy.store(false, std::memory_order_release);
+}
+
+void InMemory::call_http(std::string_view bytes, bool padded, std::string& response) {
+  InMemoryContext& context = claim();
+  shared_.registry->epochs().announce(context.reader);
+  const rpc::Table& table = *shared_.registry->current();
+  context.responder.set_time(base::wall_seconds());
+  const std::string_view text = padded ? bytes : padded_copy(context, bytes);
+  Connection connection;
+  Input input{const_cast<char*>(text.data()), static_cast<std::uint32_t>(text.size())};
+  Request& request = context.request;
+  Step step = context.framer.next(connection, input, request, 0);
+  if (step == Step::go_on) step = Step::need_input;
+  const bool whole = step == Step::message || step == Step::refused;
+  if (whole && step == Step::message && input.size != 0) step = Step::need_input;
+  bool ok = true;
+  if (step == Step::message && request.admission.target == Target::rpc) [[likely]] {
+    OpenReply reply(context.responder, request, Peer{});
+    rpc::Message message =
+        context.answerer.read(request.body, reply.writer(), reply.budget());
+    for (std::uint32_t i = 0; i < message.count; ++i) {
+      const rpc::Envelope& call = context.answerer.envelope(i);
+      context.answerer.answer(message, call, table.find(call.method), reply.origin(),
+                              reply.writer());
+    }
+    ok = reply.finish(connection.out, context.answerer.end(message, reply.writer()));
+  } else if (step == Step::message) {
+    ok = context.responder.answer_plain(connection.out, request);
+  } else if (step == Step::refused) {
+    ok = context.responder.answer_refused(connection.out, request);
+  } else {
+    const std::uint16_t status =
+        step == Step::broken ? request.status : static_cast<std::uint16_t>(400);
+    ok = context.responder.answer_broken(connection.out, status);
+  }
+  RINGRPC_MAYBE(ok);  // An empty response tells that memory is used up.
+  append_all(context.outbox, connection.out, response);
+  context.framer.forget(connection);
+  base::Epochs::rest(context.reader);
+  context.busy.store(false, std::memory_order_release);
+}
+
+}  // namespace ringrpc::serve

@@ -1,0 +1,181 @@
+#include "engine/serve/responder.h"
+
+#include <ringrpc/limits.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/base/assert.h"
+
+namespace ringrpc::serve {
+namespace {
+
+constexpr std::string_view websocket_fields = "Sec-WebSocket-Version: 13\r\n";
+static_assert(reply_room_min >= rpc::error_reply_size_max + frame_size_max);
+
+std::string_view find_field(const void* source, std::string_view name) {
+  // Field names are short; one that is not cannot be among them.
+  char lower[128];
+  if (name.size() > sizeof(lower)) return {};
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    lower[i] = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  }
+  return static_cast<const http::Request*>(source)->find({lower, name.size()});
+}
+
+std::string_view method_name(http::Method method) {
+  switch (method) {
+    case http::Method::get: return "GET";
+    case http::Method::head: return "HEAD";
+    case http::Method::post: return "POST";
+    case http::Method::put: return "PUT";
+    case http::Method::patch: return "PATCH";
+    case http::Method::delete_: return "DELETE";
+    case http::Method::options: return "OPTIONS";
+    case http::Method::trace: return "TRACE";
+  }
+  return {};
+}
+
+// The JSON-RPC error that a refusal of the transport carries (its message was not read: id null).
+std::string refusal_body(rpc::ErrorCode code) {
+  std::string body = R"({"jsonrpc":"2.0","error":)";
+  body += rpc::error_object(code);
+  body += R"(},"id":null})";
+  return body;
+}
+
+}  // namespace
+
+Responder::Responder(const Options& options) : options_(options) {}
+
+void Responder::set_time(std::int64_t wall_seconds) {
+  if (wall_seconds == wall_seconds_) [[likely]] return;
+  wall_seconds_ = wall_seconds;
+  heads_.set_time(wall_seconds);
+}
+
+bool Responder::write(OutList& out, const http::ResponseHead& head, std::string_view body,
+                      bool with_body) {
+  Outbox::Room room = options_.outbox->open(reply_room_min);
+  if (room.empty()) return false;
+  const std::uint32_t head_size = heads_.write(room.begin, frame_size_max, head);
+  RINGRPC_ASSERT(head_size != 0, head.status);
+  const std::size_t body_size = with_body ? body.size() : 0;
+  if (static_cast<std::size_t>(room.end - room.begin) < head_size + body_size) {
+    room = options_.outbox->grow(room.begin, head_size, head_size + body_size);
+    if (room.empty()) return false;
+  }
+  if (body_size != 0) std::memcpy(room.begin + head_size, body.data(), body_size);
+  return options_.outbox->commit(out, room.begin,
+                                 head_size + static_cast<std::uint32_t>(body_size));
+}
+
+bool Responder::answer_plain(OutList& out, Request& request) {
+  http::ResponseHead head;
+  head.status = 200;
+  head.content_type = http::media_text;
+  head.close = request.last;
+  head.keep_alive = request.head.version_minor == 0 && !request.last;
+  std::string body;
+  switch (request.admission.target) {
+    case Target::health:
+      body = "ok\n";
+      break;
+    case Target::ready:
+      head.status = options_.oracle->ready() ? 200 : 503;
+      body = head.status == 200 ? "ready\n" : "stopping\n";
+      break;
+    case Target::metrics:
+      head.content_type = http::media_metrics;
+      body = options_.oracle->metrics();
+      break;
+    default:
+      RINGRPC_ASSERT(request.admission.target == Target::options);
+      head.status = 204;
+      head.content_type = {};
+      head.allow = request.admission.allow;
+      break;
+  }
+  head.length = static_cast<std::uint32_t>(body.size());
+  return write(out, head, body, request.head.method != http::Method::head);
+}
+
+bool Responder::answer_refused(OutList& out, Request& request) {
+  const Admission& admission = request.admission;
+  options_.counters->add(admission.counter);
+  const std::string body = refusal_body(admission.code);
+  http::ResponseHead head;
+  head.status = admission.status;
+  head.content_type = http::media_json;
+  head.allow = admission.allow;
+  if (admission.status == 426) head.more_fields = websocket_fields;
+  head.length = static_cast<std::uint32_t>(body.size());
+  head.close = request.last;
+  head.keep_alive = request.head.version_minor == 0 && !request.last;
+  return write(out, head, body, request.head.method != http::Method::head);
+}
+
+bool Responder::answer_broken(OutList& out, std::uint16_t status) {
+  http::ResponseHead head;
+  head.status = status;
+  head.content_type = {};
+  head.close = true;
+  head.retry_after_s = status == 503 ? 1 : 0;
+  return write(out, head, {}, false);
+}
+
+bool Responder::answer_continue(OutList& out) {
+  http::ResponseHead head;
+  head.status = 100;
+  head.content_type = {};
+  return write(out, head, {}, false);
+}
+
+OpenReply::OpenReply(Responder& responder, const Request& request, const Peer& peer)
+    : responder_(responder),
+      request_(request),
+      room_(*responder.options().outbox, responder.options().reply_size_max, http::Heads::ok_size),
+      origin_{.peer = peer,
+              .principal = {},
+              .head = Head(method_name(request.head.method), request.head.view(request.head.path),
+                           &request.head, &find_field)} {
+  if (room_.exists()) [[likely]] writer().bytes(responder_.heads().ok_head());
+}
+
+bool OpenReply::finish(OutList& out, const rpc::Outcome& outcome) {
+  const bool usual = outcome.has_body && !request_.last && request_.head.version_minor != 0;
+  if (!usual || writer().overflowed()) [[unlikely]] return finish_slow(out, outcome);
+  const std::size_t size = writer().size();
+  http::Heads::patch_length(room_.begin() + http::Heads::ok_size,
+                            static_cast<std::uint32_t>(size - http::Heads::ok_size));
+  return room_.commit(out, size);
+}
+
+// Another head than the usual one: written aside, then put in front of the body.
+bool OpenReply::finish_slow(OutList& out, const rpc::Outcome& outcome) {
+  if (writer().overflowed()) {
+    room_.abandon();
+    return false;
+  }
+  const std::size_t body_size = outcome.has_body ? writer().size() - http::Heads::ok_size : 0;
+  http::ResponseHead head;
+  head.status = outcome.has_body ? 200 : 204;
+  head.content_type = outcome.has_body ? http::media_json : std::string_view();
+  head.length = static_cast<std::uint32_t>(body_size);
+  head.close = request_.last;
+  head.keep_alive = request_.head.version_minor == 0 && !request_.last;
+  char bytes[frame_size_max];
+  const std::uint32_t head_size = responder_.heads().write(bytes, sizeof(bytes), head);
+  RINGRPC_ASSERT(head_size != 0);
+  if (!room_.ensure(http::Heads::ok_size + body_size, head_size + body_size)) {
+    room_.abandon();
+    return false;
+  }
+  std::memmove(room_.begin() + head_size, room_.begin() + http::Heads::ok_size, body_size);
+  std::memcpy(room_.begin(), bytes, head_size);
+  return room_.commit(out, head_size + body_size);
+}
+
+}  // namespace ringrpc::serve

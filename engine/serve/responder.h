@@ -1,0 +1,92 @@
+#pragma once
+
+// HTTP responses: the head in front of a reply's JSON, and everything that is not JSON-RPC.
+
+#include <ringrpc/call.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/base/counters.h"
+#include "engine/http/response.h"
+#include "engine/rpc/answer.h"
+#include "engine/serve/framing.h"
+#include "engine/serve/outbox.h"
+#include "engine/serve/reply_room.h"
+
+namespace ringrpc::serve {
+
+// What the responder asks of its server; the answers change while it serves.
+class Oracle {
+ public:
+  virtual ~Oracle() = default;
+  [[nodiscard]] virtual bool ready() const = 0;               // for /readyz
+  [[nodiscard]] virtual std::string metrics() const = 0;      // for /metrics
+};
+
+// Writes whole responses into the outbox.
+// Thread: worker only.
+class Responder {
+ public:
+  struct Options {
+    Outbox* outbox;
+    base::Counters* counters;
+    const Oracle* oracle;
+    std::uint32_t reply_size_max;
+  };
+
+  explicit Responder(const Options& options);
+
+  // The Date of the heads written from now on. Cheap when the second is the same.
+  void set_time(std::int64_t wall_seconds);
+
+  // Answers a request that no method sees: health, metrics, OPTIONS.
+  // Returns: false when there is no memory for it.
+  bool answer_plain(OutList& out, Request& request);
+  // Answers a request that was not admitted.
+  bool answer_refused(OutList& out, Request& request);
+  // Answers bytes that are no HTTP, or too many.
+  bool answer_broken(OutList& out, std::uint16_t status);
+  bool answer_continue(OutList& out);
+
+  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] const http::Heads& heads() const { return heads_; }
+
+ private:
+  bool write(OutList& out, const http::ResponseHead& head, std::string_view body, bool with_body);
+
+  Options options_;
+  http::Heads heads_;
+  std::int64_t wall_seconds_ = -1;
+};
+
+// One HTTP response while its JSON is written.
+// Lifetime: on the stack of one pass of the turn; ends in exactly one finish(), if it has room.
+class OpenReply {
+ public:
+  OpenReply(Responder& responder, const Request& request, const Peer& peer);
+  OpenReply(const OpenReply&) = delete;
+  OpenReply& operator=(const OpenReply&) = delete;
+
+  // Returns: false when there is no memory for a reply; its connection is to end.
+  [[nodiscard]] bool has_room() const { return room_.exists(); }
+
+  // Ends the response and appends it to the list.
+  // Returns: false when there is no memory for it.
+  bool finish(OutList& out, const rpc::Outcome& outcome);
+
+  [[nodiscard]] JsonWriter& writer() { return room_.writer(); }
+  [[nodiscard]] rpc::Budget& budget() { return room_.budget(); }
+  [[nodiscard]] const Origin& origin() const { return origin_; }
+
+ private:
+  [[gnu::cold, gnu::noinline]] bool finish_slow(OutList& out, const rpc::Outcome& outcome);
+
+  Responder& responder_;
+  const Request& request_;
+  ReplyRoom room_;
+  Origin origin_;
+};
+
+}  // namespace ringrpc::serve

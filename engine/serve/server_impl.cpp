@@ -1,0 +1,313 @@
+// How a server starts and stops: listeners, threads, phases.
+
+#include "engine/serve/server_impl.h"
+
+#include <ringrpc/limits.h>
+#include <ringrpc/version.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+
+#include "engine/base/assert.h"
+#include "engine/io/epoll_io.h"
+#include "engine/io/uring_io.h"
+#include "engine/serve/machine.h"
+#include "engine/serve/worker.h"
+
+namespace ringrpc {
+namespace {
+
+constexpr int exit_forced = 1;
+constexpr int exit_usage = 2;
+constexpr int exit_not_started = 3;
+
+template <class Io>
+class WorkerOf final : public serve::AnyWorker {
+ public:
+  WorkerOf(const serve::WorkerOptions& options, serve::WorkerShared& shared)
+      : worker_(std::make_unique<serve::Worker<Io>>(options, shared)) {}
+  base::Status start(std::span<const int> listeners) override { return worker_->start(listeners); }
+  bool run() override { return worker_->run(); }
+  void wake() override { worker_->wake(); }
+  const char* mode() const override { return worker_->io().mode(); }
+  const base::Counters& counters() const override { return worker_->counters(); }
+  const rpc::CallStats& stats() const override { return worker_->stats(); }
+  const serve::Gauges& gauges() const override { return worker_->gauges(); }
+
+ private:
+  std::unique_ptr<serve::Worker<Io>> worker_;
+};
+
+// Returns: a sentence, empty when the value is within its bounds.
+std::string out_of_bounds(const char* name, std::uint64_t value, std::uint64_t least,
+                          std::uint64_t most) {
+  if (value >= least && value <= most) return {};
+  return std::string(name) + " is " + std::to_string(value) + ", and must be between " +
+         std::to_string(least) + " and " + std::to_string(most);
+}
+
+std::string check(const Options& options) {
+  const std::string complaints[] = {
+      out_of_bounds("workers", options.workers, 0, limits::workers_max),
+      out_of_bounds("connections_max", options.connections_max, 1, limits::connections_max_max),
+      out_of_bounds("receive_buffers", options.receive_buffers, 2, limits::receive_buffers_max),
+      out_of_bounds("message_size_max", options.message_size_max, limits::message_size_max_min,
+                    limits::message_size_max_max),
+      out_of_bounds("reply_size_max", options.reply_size_max, limits::reply_size_max_min,
+                    limits::reply_size_max_max),
+      out_of_bounds("batch_length_max", options.batch_length_max, 1,
+                    limits::batch_length_max_max),
+      out_of_bounds("partial_pool_size", options.partial_pool_size,
+                    2 * std::uint64_t{options.message_size_max} + 2 * limits::head_size_max,
+                    4'000'000'000u),
+  };
+  for (const std::string& complaint : complaints) {
+    if (!complaint.empty()) return complaint;
+  }
+  if (!std::has_single_bit(options.receive_buffers)) return "receive_buffers is no power of two";
+  if (options.listen.empty() && !options.more_listeners.empty()) {
+    return "more_listeners without listen";
+  }
+  return {};
+}
+
+bool is_loopback(const std::string& address) {
+  return address.starts_with("127.") || address.starts_with("[::1]") ||
+         address.starts_with("localhost:");
+}
+
+bool is_wildcard(const std::string& address) {
+  return address.starts_with("0.0.0.0:") || address.starts_with("[::]:");
+}
+
+}  // namespace
+
+Server::Impl::Impl(Options given)
+    : options(std::move(given)),
+      worker_count(options.workers != 0 ? options.workers : serve::default_workers()),
+      connections_max(options.connections_max),
+      bad_options(check(options)),
+      in_memory(worker_options(), shared) {
+  hosts = options.hosts;
+  host_policy.hosts = hosts;
+  host_policy.origins = options.origins;
+  shared.registry = &registry;
+  shared.hosts = &host_policy;
+  shared.oracle = this;
+}
+
+Server::Impl::~Impl() {
+  if (started) stop();
+}
+
+serve::WorkerOptions Server::Impl::worker_options() const {
+  serve::WorkerOptions worker;
+  worker.connections_max = connections_max;
+  worker.receive_buffers = options.receive_buffers;
+  worker.message_size_max = options.message_size_max;
+  worker.reply_size_max = options.reply_size_max;
+  worker.batch_length_max = options.batch_length_max;
+  worker.partial_pool_size = options.partial_pool_size;
+  worker.large_replies_size_max =
+      std::max(limits::large_replies_size_max, 2 * options.reply_size_max);
+  worker.spin_us = options.spin_us;
+  return worker;
+}
+
+bool Server::Impl::refuse(int code, std::string sentence) {
+  exit_code = code;
+  error = std::move(sentence);
+  return false;
+}
+
+base::Status Server::Impl::open_listeners() {
+  listeners.clear();
+  addresses.clear();
+  std::vector<std::string> wanted;
+  if (!options.listen.empty()) wanted.push_back(options.listen);
+  wanted.insert(wanted.end(), options.more_listeners.begin(), options.more_listeners.end());
+  host_policy.loopback = wanted.empty();
+  for (const std::string& text : wanted) {
+    io::Listener& listener = listeners.emplace_back();
+    base::Status status = listener.open(text, worker_count);
+    if (!status.ok()) return status;
+    addresses.push_back(listener.address());
+    // A loopback listener answers to the loopback names; another one to its own address, and to
+    // what the options allow.
+    if (is_loopback(text) || is_loopback(listener.address()) || is_wildcard(listener.address())) {
+      host_policy.loopback = true;
+    } else {
+      hosts.push_back(listener.address());
+    }
+  }
+  host_policy.hosts = hosts;
+  return {};
+}
+
+void Server::Impl::run_worker(std::size_t index, IoChoice io) {
+  serve::WorkerThread& self = workers[index];
+  if (options.pin) {
+    const std::vector<int> cpus = serve::allowed_cpus();
+    serve::pin_to_cpu(cpus[index % cpus.size()]);
+  }
+  if (io == IoChoice::uring) {
+    self.worker = std::make_unique<WorkerOf<io::UringIo>>(worker_options(), shared);
+  } else {
+    self.worker = std::make_unique<WorkerOf<io::EpollIo>>(worker_options(), shared);
+  }
+  std::vector<int> sockets;
+  for (const io::Listener& listener : listeners) {
+    sockets.push_back(listener.socket(static_cast<std::uint32_t>(index)));
+  }
+  self.started = self.worker->start(sockets);
+  {
+    std::unique_lock lock(mutex);
+    ++reported;
+    changed.notify_all();
+    changed.wait(lock, [this] { return may_run || give_up; });
+    if (give_up) return;
+  }
+  self.ended_by_itself = self.worker->run();
+  std::lock_guard lock(mutex);
+  --running;
+  changed.notify_all();
+}
+
+void Server::Impl::start_worker(std::size_t index, IoChoice io) {
+  workers.emplace_back();
+  workers[index].thread = std::thread([this, index, io] { run_worker(index, io); });
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [this, index] { return reported == index + 1; });
+}
+
+// Starts all workers on one backend, one after the other, so that the first refusal ends it.
+bool Server::Impl::start_on(IoChoice io) {
+  base::Status status = open_listeners();
+  if (!status.ok()) {
+    const bool usage = status.error() == EINVAL || status.error() == -1;
+    return refuse(usage ? exit_usage : exit_not_started, status.sentence());
+  }
+  reported = 0;
+  may_run = give_up = false;
+  for (std::size_t i = 0; i < worker_count; ++i) {
+    start_worker(i, io);
+    if (!workers[i].started.ok()) {
+      workers_refused = workers[i].started.sentence();
+      abandon_workers();
+      return refuse(exit_not_started, workers_refused);
+    }
+    // The worker's sockets are its own now.
+    for (io::Listener& listener : listeners) listener.release(static_cast<std::uint32_t>(i));
+  }
+  io_taken = io;
+  return true;
+}
+
+// Ends the workers that have started, before any of them serves.
+void Server::Impl::abandon_workers() {
+  {
+    std::lock_guard lock(mutex);
+    give_up = true;
+    changed.notify_all();
+  }
+  join_all();
+  workers.clear();
+  listeners.clear();
+}
+
+bool Server::Impl::start() {
+  RINGRPC_ASSERT(!started);
+  if (!bad_options.empty()) return refuse(exit_usage, bad_options);
+  const std::uint64_t descriptors = serve::raise_descriptor_limit();
+  const std::uint64_t room =
+      descriptors > limits::descriptors_reserved + worker_count
+          ? (descriptors - limits::descriptors_reserved) / worker_count
+          : 1;
+  connections_max =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(options.connections_max, room));
+  const IoChoice first = options.io == IoChoice::epoll ? IoChoice::epoll : IoChoice::uring;
+  if (!start_on(first)) {
+    if (options.io != IoChoice::automatic || workers_refused.empty()) return false;
+    io_reason = workers_refused;
+    if (!start_on(IoChoice::epoll)) return false;
+  }
+  error.clear();
+  exit_code = 0;
+  const base::Status status = write_port_file();
+  {
+    std::lock_guard lock(mutex);
+    running = worker_count;
+    may_run = true;
+    started = true;
+    changed.notify_all();
+  }
+  if (!status.ok()) {
+    stop();
+    return refuse(exit_not_started, status.sentence());
+  }
+  return true;
+}
+
+// Phases only go forward; every loop is woken to see the new one.
+void Server::Impl::enter(serve::Phase phase) {
+  // Release: pairs with the acquire in Worker::begin_turn() and run().
+  shared.phase.store(phase, std::memory_order_release);
+  for (serve::WorkerThread& one : workers) one.worker->wake();
+}
+
+int Server::Impl::stop() {
+  if (!started) return exit_code;
+  enter(serve::Phase::stopping);
+  bool clean = false;
+  {
+    std::unique_lock lock(mutex);
+    clean = changed.wait_for(lock, std::chrono::milliseconds(options.stop_timeout_ms),
+                             [this] { return running == 0; });
+  }
+  if (!clean) enter(serve::Phase::forced);
+  join_all();
+  started = false;
+  exit_code = clean ? 0 : exit_forced;
+  return exit_code;
+}
+
+void Server::Impl::join_all() {
+  for (serve::WorkerThread& one : workers) {
+    if (one.thread.joinable()) one.thread.join();
+  }
+}
+
+base::Status Server::Impl::write_port_file() const {
+  if (options.port_file.empty()) return {};
+  // Written aside and renamed: whoever sees the file sees all of it.
+  const std::string aside = options.port_file + ".new";
+  std::FILE* file = std::fopen(aside.c_str(), "we");
+  if (file == nullptr) return base::Status::from_errno(errno, "cannot write " + aside);
+  for (const io::Listener& listener : listeners) std::fprintf(file, "http %u\n", listener.port());
+  const bool written = std::fclose(file) == 0;
+  if (!written || std::rename(aside.c_str(), options.port_file.c_str()) != 0) {
+    return base::Status::from_errno(errno, "cannot write " + options.port_file);
+  }
+  return {};
+}
+
+std::string Server::Impl::start_line() const {
+  std::string line = options.name + " " RINGRPC_VERSION ": listening on";
+  for (const std::string& address : addresses) line += " http://" + address;
+  if (addresses.empty()) line += " nothing";
+  line += ", " + std::to_string(worker_count) + (worker_count == 1 ? " worker" : " workers");
+  const bool uring = io_taken == IoChoice::uring;
+  line += uring ? ", io_uring (" : ", epoll (";
+  line += uring ? workers.front().worker->mode()
+                : (io_reason.empty() ? "as asked" : io_reason.c_str());
+  return line + "), " + options.allocator;
+}
+
+bool Server::Impl::ready() const {
+  return shared.phase.load(std::memory_order_acquire) == serve::Phase::serving;
+}
+
+}  // namespace ringrpc

@@ -1,0 +1,388 @@
+// The steps of Worker::turn() that touch connections: receive, frame, and the bookkeeping around
+// them. What ends a connection is in worker_ends.cpp.
+
+#include "engine/serve/worker.h"
+
+#include <ringrpc/limits.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "engine/base/assert.h"
+#include "engine/base/clock.h"
+
+namespace ringrpc::serve {
+namespace {
+
+constexpr std::uint64_t ns_per_ms = 1'000'000;
+constexpr std::uint64_t slow_turn_ns = 10 * ns_per_ms;
+
+}  // namespace
+
+template <class Io>
+Worker<Io>::Worker(const WorkerOptions& options, WorkerShared& shared)
+    : options_(options),
+      shared_(shared),
+      reader_(shared.registry->epochs().join()),
+      partials_(options.partial_pool_size),
+      outbox_({.slab_size = options.reply_slab_size,
+               .slab_count = options.reply_slabs,
+               .segment_count = options.segments,
+               .reply_size_max = options.reply_size_max,
+               .mapped_max = options.large_replies_size_max}),
+      responder_({.outbox = &outbox_,
+                  .counters = &counters_,
+                  .oracle = shared.oracle,
+                  .reply_size_max = options.reply_size_max}),
+      framer_({.pool = &partials_,
+               .counters = &counters_,
+               .hosts = shared.hosts,
+               .message_size_max = options.message_size_max}),
+      connections_(std::make_unique<Connection[]>(options.connections_max)),
+      input_next_(std::make_unique<std::uint16_t[]>(options.receive_buffers)),
+      input_size_(std::make_unique<std::uint32_t[]>(options.receive_buffers)) {}
+
+template <class Io>
+Worker<Io>::~Worker() {
+  // A forced end leaves connections: their memory goes, the backend's destructor ends their I/O.
+  for (std::uint32_t slot = 0; slot < options_.connections_max; ++slot) {
+    framer_.forget(connections_[slot]);
+    outbox_.clear(connections_[slot].out);
+  }
+  base::Epochs::rest(reader_);
+}
+
+template <class Io>
+base::Status Worker<Io>::start(std::span<const int> listeners) {
+  base::Status status = answerer_.reserve({.message_size_max = options_.message_size_max,
+                                           .batch_length_max = options_.batch_length_max,
+                                           .profile = options_.profile,
+                                           .counters = &counters_,
+                                           .stats = &stats_});
+  if (!status.ok()) return status;
+  now_ns_ = io_.now_ns();
+  now_ms_ = now_ns_ / ns_per_ms;
+  status = wheel_.start(options_.connections_max, now_ms_);
+  if (!status.ok()) return status;
+  return io_.start({.listeners = listeners,
+                    .connections_max = options_.connections_max,
+                    .receive_buffers = options_.receive_buffers,
+                    .receive_buffer_size = options_.receive_buffer_size,
+                    .spin_us = options_.spin_us,
+                    .counters = &counters_});
+}
+
+template <class Io>
+bool Worker<Io>::run() {
+  while (!finished()) {
+    turn();
+    if (shared_.phase.load(std::memory_order_acquire) == Phase::forced) return finished();
+  }
+  return true;
+}
+
+template <class Io>
+std::int64_t Worker<Io>::wait_ns() const {
+  if (ready_first_ != no_connection) return 0;
+  const std::int64_t next = wheel_.next_ms(now_ms_);
+  return next < 0 ? -1 : next * static_cast<std::int64_t>(ns_per_ms);
+}
+
+template <class Io>
+void Worker<Io>::begin_turn() {
+  now_ns_ = io_.now_ns();
+  now_ms_ = now_ns_ / ns_per_ms;
+  calls_ = 0;
+  counters_.add(base::Counter::turns);
+  responder_.set_time(base::wall_seconds());
+  shared_.registry->epochs().announce(reader_);
+  table_ = shared_.registry->current();
+  if (!stopping_ && shared_.phase.load(std::memory_order_acquire) >= Phase::stopping)
+      [[unlikely]] {
+    begin_stop();
+  }
+}
+
+template <class Io>
+void Worker<Io>::end_turn() {
+  for (std::uint32_t slot = 0; wheel_.advance(now_ms_, slot);) on_deadline(connections_[slot]);
+#ifdef RINGRPC_DEBUG_CHECKS
+  check_invariants();
+#endif
+  if (calls_ != 0) {
+    const std::uint64_t spent = io_.now_ns() - now_ns_;
+    gauges_.call_ns.record(spent, calls_);
+    if (spent > gauges_.turn_ns_max.load(std::memory_order_relaxed)) {
+      gauges_.turn_ns_max.store(spent, std::memory_order_relaxed);
+    }
+    if (spent > slow_turn_ns) counters_.add(base::Counter::turns_slow);
+  }
+  gauges_.connections.store(connection_count_, std::memory_order_relaxed);
+  gauges_.buffers_lent.store(lent_, std::memory_order_relaxed);
+  gauges_.segments.store(outbox_.segments_taken(), std::memory_order_relaxed);
+  gauges_.partial_bytes.store(partials_.bytes_mapped(), std::memory_order_relaxed);
+  gauges_.large_reply_bytes.store(outbox_.bytes_mapped(), std::memory_order_relaxed);
+  base::Epochs::rest(reader_);
+}
+
+// --- receive ------------------------------------------------------------------------------------
+
+template <class Io>
+Connection* Worker<Io>::connection_of(io::Handle handle) {
+  RINGRPC_ASSERT(handle.slot < options_.connections_max, handle.slot);
+  Connection& connection = connections_[handle.slot];
+  const bool live = connection.state != ConnectionState::free;
+  if (live && connection.generation == handle.generation) [[likely]] return &connection;
+  counters_.add(base::Counter::stale_completions);
+  return nullptr;
+}
+
+template <class Io>
+void Worker<Io>::receive(const io::Event& event) {
+  if (event.kind == io::EventKind::accepted) {
+    on_accepted(event);
+    return;
+  }
+  if (event.kind == io::EventKind::woken) return;
+  if (event.buffer != io::no_buffer) ++lent_;
+  Connection* connection = connection_of(event.socket);
+  if (connection == nullptr) [[unlikely]] {
+    if (event.buffer != io::no_buffer) give(event.buffer);
+    return;
+  }
+  switch (event.kind) {
+    case io::EventKind::received:
+      on_received(*connection, event);
+      return;
+    case io::EventKind::sent:
+      on_sent(*connection, event);
+      return;
+    default:
+      RINGRPC_ASSERT(event.kind == io::EventKind::closed, event.kind);
+      release(*connection);
+      return;
+  }
+}
+
+template <class Io>
+void Worker<Io>::on_accepted(const io::Event& event) {
+  Connection& connection = connections_[event.socket.slot];
+  RINGRPC_ASSERT(connection.state == ConnectionState::free, event.socket.slot);
+  connection = Connection{};
+  connection.state = ConnectionState::open;
+  connection.generation = event.socket.generation;
+  connection.peer = event.peer;
+  connection.receiving = true;
+  ++connection_count_;
+  counters_.add(base::Counter::accepts);
+  io_.receive(event.socket);
+  connection.deadline = DeadlineKind::head;
+  wheel_.set(event.socket.slot,
+             now_ms_ + (stopping_ ? limits::linger_timeout_ms : limits::head_timeout_ms));
+}
+
+template <class Io>
+void Worker<Io>::on_received(Connection& connection, const io::Event& event) {
+  connection.receiving = event.more;
+  if (!event.more) connection.stopping_receive = false;
+  if (event.result > 0) {
+    const std::uint32_t size = static_cast<std::uint32_t>(event.result);
+    connection.fresh = false;
+    counters_.add(base::Counter::receives);
+    counters_.add(base::Counter::bytes_in, size);
+    input_size_[event.buffer] = size;
+    input_next_[event.buffer] = no_input;
+    if (connection.input_first == no_input) {
+      connection.input_first = event.buffer;
+    } else {
+      input_next_[connection.input_last] = event.buffer;
+    }
+    connection.input_last = event.buffer;
+  } else {
+    if (event.buffer != io::no_buffer) give(event.buffer);
+    const bool harmless = event.result == -ENOBUFS || event.result == -ECANCELED;
+    if (event.result == 0) connection.peer_finished = true;
+    if (event.result < 0 && !harmless) connection.broken = true;
+  }
+  make_ready(connection);
+}
+
+template <class Io>
+void Worker<Io>::on_sent(Connection& connection, const io::Event& event) {
+  RINGRPC_ASSERT(connection.sending);
+  connection.sending = false;
+  if (event.result < 0) {
+    connection.broken = true;
+    make_ready(connection);
+    return;
+  }
+  counters_.add(base::Counter::sends);
+  counters_.add(base::Counter::bytes_out, static_cast<std::uint64_t>(event.result));
+  outbox_.taken(connection.out, static_cast<std::uint32_t>(event.result));
+  connection.deadline = DeadlineKind::none;  // It moves: the stall is counted anew.
+  const bool quiet = connection.out.empty() && connection.state == ConnectionState::open &&
+                     !connection.paused && !connection.peer_finished && connection.receiving;
+  if (quiet) [[likely]] {
+    set_deadline(connection);
+    return;
+  }
+  if (connection.paused && connection.out.size <= limits::unsent_size_max / 2) {
+    connection.paused = false;
+  }
+  make_ready(connection);
+}
+
+template <class Io>
+void Worker<Io>::make_ready(Connection& connection) {
+  if (connection.is_ready) return;
+  connection.is_ready = true;
+  connection.ready_next = no_connection;
+  const std::uint32_t slot = slot_of(connection);
+  if (ready_first_ == no_connection) {
+    ready_first_ = slot;
+  } else {
+    connections_[ready_last_].ready_next = slot;
+  }
+  ready_last_ = slot;
+}
+
+template <class Io>
+Connection* Worker<Io>::take_ready() {
+  if (ready_first_ == no_connection) return nullptr;
+  Connection& connection = connections_[ready_first_];
+  ready_first_ = connection.ready_next;
+  if (ready_first_ == no_connection) ready_last_ = no_connection;
+  connection.is_ready = false;
+  input_ = {};
+  input_buffer_ = no_input;
+  return &connection;
+}
+
+// --- frame --------------------------------------------------------------------------------------
+
+// Gives the buffer that has been read back and turns to the next one.
+// Returns: false when there is none.
+template <class Io>
+bool Worker<Io>::next_input(Connection& connection) {
+  if (input_buffer_ != no_input) give(input_buffer_);
+  input_buffer_ = connection.input_first;
+  input_ = {};
+  if (input_buffer_ == no_input) return false;
+  connection.input_first = input_next_[input_buffer_];
+  if (connection.input_first == no_input) connection.input_last = no_input;
+  input_ = {io_.buffer(input_buffer_), input_size_[input_buffer_]};
+  return true;
+}
+
+template <class Io>
+void Worker<Io>::give(std::uint16_t buffer) {
+  RINGRPC_ASSERT(lent_ > 0);
+  --lent_;
+  io_.give(buffer);
+}
+
+template <class Io>
+void Worker<Io>::drop_input(Connection& connection) {
+  do {
+    connection.dropped += input_.size;
+  } while (next_input(connection));
+}
+
+// Stops reading a connection whose replies are not read: what has come is kept for later.
+template <class Io>
+void Worker<Io>::pause(Connection& connection) {
+  connection.paused = true;
+  counters_.add(base::Counter::limit_unsent_size);
+  if (connection.receiving && !connection.stopping_receive) {
+    connection.stopping_receive = true;
+    io_.stop_receiving(handle_of(connection));
+  }
+  do {
+    if (!framer_.keep(connection, input_)) {
+      fail(connection);
+      return;
+    }
+  } while (next_input(connection));
+}
+
+// Returns: whether request_ is a message to be read; everything else has been dealt with.
+template <class Io>
+bool Worker<Io>::frame(Connection& connection) {
+  for (;;) {
+    if (connection.state != ConnectionState::open || connection.broken) [[unlikely]] {
+      drop_input(connection);
+      return false;
+    }
+    if (connection.out.size > limits::unsent_size_max) [[unlikely]] {
+      pause(connection);
+      return false;
+    }
+    bool ok = true;
+    switch (framer_.next(connection, input_, request_, now_ms_)) {
+      case Step::need_input:
+        if (!next_input(connection)) return false;
+        continue;
+      case Step::message:
+        counters_.add(base::Counter::requests);
+        if (stopping_) request_.last = true;
+        if (request_.admission.target == Target::rpc) [[likely]] return true;
+        ok = responder_.answer_plain(connection.out, request_);
+        break;
+      case Step::refused:
+        if (stopping_) request_.last = true;
+        ok = responder_.answer_refused(connection.out, request_);
+        break;
+      case Step::go_on:
+        if (!responder_.answer_continue(connection.out)) fail(connection);
+        continue;
+      case Step::broken:
+        counters_.add(base::Counter::bad_heads);
+        ok = responder_.answer_broken(connection.out, request_.status);
+        break;
+    }
+    answered(connection, ok, 0);
+  }
+}
+
+template <class Io>
+void Worker<Io>::answered(Connection& connection, bool ok, std::uint32_t calls) {
+  calls_ += calls;
+  if (!ok) [[unlikely]] {
+    fail(connection);
+  } else if (request_.last) [[unlikely]] {
+    connection.state = ConnectionState::finishing;
+  }
+}
+
+// There is no memory for a reply: its connection ends without one, which the client can tell from
+// every other answer.
+template <class Io>
+void Worker<Io>::fail(Connection& connection) {
+  counters_.add(base::Counter::limit_partial_pool);
+  connection.broken = true;
+}
+
+template <class Io>
+Peer Worker<Io>::peer_of(const Connection& connection) const {
+  Peer peer;
+  std::memcpy(peer.address.data(), connection.peer.bytes, peer.address.size());
+  peer.port = connection.peer.port;
+  return peer;
+}
+
+}  // namespace ringrpc::serve
+
+#include "engine/serve/worker_ends.h"
+
+#ifndef RINGRPC_WORKER_BODIES_ONLY
+#include "engine/io/epoll_io.h"
+#include "engine/io/uring_io.h"
+
+namespace ringrpc::serve {
+
+template class Worker<io::UringIo>;
+template class Worker<io::EpollIo>;
+
+}  // namespace ringrpc::serve
+#endif

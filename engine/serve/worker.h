@@ -1,0 +1,165 @@
+#pragma once
+
+// One loop on one core. Worker::turn() is the whole way of a request through the engine; each step
+// is one header and one verb:
+//
+//   wait     engine/io/event.h          the backend submits what is queued and sleeps
+//   receive  engine/io/event.h          completions become bytes, ends and new connections
+//   frame    engine/serve/framing.h     one whole HTTP request (engine/http/request.h)
+//   read     engine/rpc/envelope.h      the message is checked, its calls are found
+//   find     engine/rpc/table.h         a method by name
+//   answer   engine/rpc/answer.h        params decoded, the handler run, the reply written
+//   send     engine/serve/outbox.h      what the turn wrote for a connection leaves in one piece
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "engine/base/counters.h"
+#include "engine/base/histogram.h"
+#include "engine/base/status.h"
+#include "engine/io/event.h"
+#include "engine/io/timer_wheel.h"
+#include "engine/rpc/answer.h"
+#include "engine/rpc/call_stats.h"
+#include "engine/rpc/table.h"
+#include "engine/serve/connection.h"
+#include "engine/serve/framing.h"
+#include "engine/serve/outbox.h"
+#include "engine/serve/partial_pool.h"
+#include "engine/serve/responder.h"
+#include "engine/serve/worker_options.h"
+
+namespace ringrpc::serve {
+
+// Owns:     everything of its connections; nothing is shared with other workers but the table.
+// Thread:   the one that calls start(); counters, gauges and wake() are for anyone.
+// Invariant: a connection holds buffers, a partial block, segments or an armed operation only
+//           between accept and release(), the one function that gives everything back.
+template <class Io>
+class Worker {
+ public:
+  Worker(const WorkerOptions& options, WorkerShared& shared);
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  ~Worker();
+
+  // Takes the listening sockets when it succeeds.
+  base::Status start(std::span<const int> listeners);
+
+  // Turns until the server has stopped and the last connection is gone, or is forced to end.
+  // Returns: whether it ended by itself.
+  bool run();
+
+  void turn() {
+    io_.wait(wait_ns());                                             // wait
+    begin_turn();
+    for (io::Event event; io_.next(event);) receive(event);          // receive
+    while (Connection* connection = take_ready()) {
+      while (frame(*connection)) {                                   // frame
+        OpenReply reply(responder_, request_, peer_of(*connection));
+        if (!reply.has_room()) [[unlikely]] {
+          fail(*connection);
+          continue;
+        }
+        rpc::Message message =
+            answerer_.read(request_.body, reply.writer(), reply.budget());  // read
+        for (std::uint32_t i = 0; i < message.count; ++i) {
+          const rpc::Envelope& call = answerer_.envelope(i);
+          const rpc::Method* method = table_->find(call.method);     // find
+          answerer_.answer(message, call, method, reply.origin(), reply.writer());  // answer
+        }
+        const rpc::Outcome outcome = answerer_.end(message, reply.writer());
+        answered(*connection, reply.finish(connection->out, outcome), message.count);
+      }
+      send(*connection);                                             // send
+    }
+    end_turn();
+  }
+
+  // Thread: any.
+  void wake() { io_.wake(); }
+  [[nodiscard]] const base::Counters& counters() const { return counters_; }
+  [[nodiscard]] const rpc::CallStats& stats() const { return stats_; }
+  [[nodiscard]] const Gauges& gauges() const { return gauges_; }
+
+  // For the simulation.
+  [[nodiscard]] Io& io() { return io_; }
+  [[nodiscard]] std::uint32_t connections() const { return connection_count_; }
+  [[nodiscard]] bool finished() const { return stopping_ && connection_count_ == 0 && !io_.accepting(); }
+  void check_invariants() const;
+
+ private:
+  [[nodiscard]] std::int64_t wait_ns() const;
+  void begin_turn();
+  void end_turn();
+
+  // receive: worker.cpp
+  void receive(const io::Event& event);
+  void on_accepted(const io::Event& event);
+  void on_received(Connection& connection, const io::Event& event);
+  void on_sent(Connection& connection, const io::Event& event);
+  Connection* connection_of(io::Handle handle);
+
+  // frame: worker.cpp
+  bool frame(Connection& connection);
+  bool next_input(Connection& connection);
+  void give(std::uint16_t buffer);
+  void drop_input(Connection& connection);
+  void pause(Connection& connection);
+  void answered(Connection& connection, bool ok, std::uint32_t calls);
+  void fail(Connection& connection);
+  Peer peer_of(const Connection& connection) const;
+
+  // send and the ends of a connection: worker_ends.cpp
+  void send(Connection& connection);
+  void send_front(Connection& connection);
+  void settle(Connection& connection);
+  void set_deadline(Connection& connection);
+  void on_deadline(Connection& connection);
+  void release(Connection& connection);
+  void begin_stop();
+
+  Connection* take_ready();
+  void make_ready(Connection& connection);
+  [[nodiscard]] std::uint32_t slot_of(const Connection& connection) const {
+    return static_cast<std::uint32_t>(&connection - connections_.get());
+  }
+  [[nodiscard]] io::Handle handle_of(const Connection& connection) const {
+    return {slot_of(connection), connection.generation};
+  }
+
+  const WorkerOptions options_;
+  WorkerShared& shared_;
+  base::Counters counters_;
+  rpc::CallStats stats_;
+  Gauges gauges_;
+  base::Epochs::Reader& reader_;
+  const rpc::Table* table_ = nullptr;
+
+  std::uint64_t now_ns_ = 0;
+  std::uint64_t now_ms_ = 0;
+  std::uint32_t calls_ = 0;  // answered in this turn
+  std::uint32_t lent_ = 0;   // receive buffers that have not been given back
+  std::uint32_t connection_count_ = 0;
+  bool stopping_ = false;
+
+  PartialPool partials_;
+  Outbox outbox_;
+  Responder responder_;
+  Framer framer_;
+  rpc::Answerer answerer_;
+  io::TimerWheel wheel_;
+  Request request_;
+  Input input_;
+  std::uint16_t input_buffer_ = no_input;
+  std::unique_ptr<Connection[]> connections_;
+  std::unique_ptr<std::uint16_t[]> input_next_;   // by buffer
+  std::unique_ptr<std::uint32_t[]> input_size_;   // by buffer
+  std::uint32_t ready_first_ = no_connection;
+  std::uint32_t ready_last_ = no_connection;
+  Io io_;
+};
+
+}  // namespace ringrpc::serve

@@ -1,0 +1,64 @@
+#pragma once
+
+// What a worker is made of and what it shares with the others.
+
+#include <ringrpc/limits.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "engine/base/histogram.h"
+#include "engine/http/hosts.h"
+#include "engine/rpc/outcome.h"
+#include "engine/rpc/table.h"
+
+namespace ringrpc::serve {
+
+class Oracle;
+
+// Sizes are bytes. Checked against limits.h before a worker sees them.
+struct WorkerOptions {
+  std::uint32_t connections_max = limits::connections_max;
+  std::uint32_t receive_buffers = limits::receive_buffers;
+  std::uint32_t receive_buffer_size = limits::receive_buffer_size;
+  std::uint32_t message_size_max = limits::message_size_max;
+  std::uint32_t reply_size_max = limits::reply_size_max;
+  std::uint32_t batch_length_max = limits::batch_length_max;
+  std::uint32_t partial_pool_size = limits::partial_pool_size;
+  std::uint32_t reply_slabs = limits::reply_slabs;
+  std::uint32_t reply_slab_size = limits::reply_slab_size;
+  std::uint32_t large_replies_size_max = limits::large_replies_size_max;
+  std::uint32_t segments = limits::reply_segments;
+  std::uint32_t spin_us = 0;
+  rpc::Profile profile;
+};
+
+// How far the server has come; only ever goes forward.
+enum class Phase : std::uint8_t {
+  serving,
+  leaving,   // /readyz says so; everything else is served
+  stopping,  // no new connections; what runs ends, idle connections are closed
+  forced,    // the deadline has passed: loops end at once
+};
+
+// Owned by the server, outlives the workers.
+struct WorkerShared {
+  rpc::Registry* registry = nullptr;
+  const http::HostPolicy* hosts = nullptr;
+  const Oracle* oracle = nullptr;
+  // Release by the server, acquire in begin_turn().
+  std::atomic<Phase> phase{Phase::serving};
+};
+
+// What a worker holds now, for /metrics. Written by the worker once a turn, read by anyone.
+struct Gauges {
+  std::atomic<std::uint32_t> connections{0};
+  std::atomic<std::uint32_t> buffers_lent{0};
+  std::atomic<std::uint32_t> segments{0};
+  std::atomic<std::uint64_t> partial_bytes{0};
+  std::atomic<std::uint64_t> large_reply_bytes{0};
+  std::atomic<std::uint64_t> turn_ns_max{0};
+  base::Histogram call_ns;
+};
+
+}  // namespace ringrpc::serve
