@@ -2,6 +2,8 @@
 
 #include <ringrpc/limits.h>
 
+#include <array>
+
 #include "engine/base/assert.h"
 #include "engine/http/chars.h"
 
@@ -11,13 +13,19 @@ namespace {
 
 constexpr std::uint16_t bad_request = 400;
 constexpr std::uint16_t fields_too_large = 431;
-constexpr int no_digit = -1;
+constexpr std::int8_t no_digit = -1;
 
-int hex_digit(char c) {
-  if (is_digit(c)) return c - '0';
-  const char folded = lower(c);
-  return folded >= 'a' && folded <= 'f' ? folded - 'a' + 10 : no_digit;
-}
+constexpr std::array<std::int8_t, 256> hex_digits = [] {
+  std::array<std::int8_t, 256> digits{};
+  digits.fill(no_digit);
+  for (std::int8_t i = 0; i < 16; ++i) {
+    digits[static_cast<unsigned char>("0123456789abcdef"[i])] = i;
+    digits[static_cast<unsigned char>("0123456789ABCDEF"[i])] = i;
+  }
+  return digits;
+}();
+
+int hex_digit(char c) { return hex_digits[static_cast<unsigned char>(c)]; }
 
 static_assert(limits::chunk_size_digits_max <= 16, "a size fits into 64 bits without a check");
 

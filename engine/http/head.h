@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
+#include <type_traits>
 
 #include "engine/http/field_kind.h"
 #include "engine/http/request.h"
@@ -84,25 +86,25 @@ Verdict read_field_line(const char*& cursor, const char* end, Request& out);
 
 // The end of the head.
 // Requires: cursor < end, and it points to CR.
-Verdict finish_head(const char* cursor, const char* end, Request& out);
+inline Verdict finish_head(const char* cursor, const char* end, Request& out) {
+  if (!out.has_host && out.version_minor != 0) return Verdict::bad_request;
+  if (cursor + 1 == end) return Verdict::incomplete;
+  if (cursor[1] != '\n') return Verdict::bad_request;
+  out.close |= out.version_minor == 0 && !out.keep_alive;
+  out.head_size = static_cast<std::uint32_t>(cursor + 2 - out.base);
+  return Verdict::accepted;
+}
 
 // The vector parser; see parse_head.
 // Requires: the processor has AVX2, BMI1 and BMI2.
 HeadResult parse_head_avx2(const char* begin, const char* end, Request& out);
 
+// All but the method, the version and the fields has a first value, and that is zero.
+// PERF: one fill is 20 instructions less than a store for each member (parse_complete/small).
 inline void start_head(const char* begin, Request& out) {
+  static_assert(std::is_standard_layout_v<Request> && std::is_trivially_copyable_v<Request>);
+  std::memset(static_cast<void*>(&out), 0, offsetof(Request, fields));
   out.base = begin;
-  out.content_length = 0;
-  out.head_size = 0;
-  out.field_count = 0;
-  out.has_length = out.chunked = out.close = out.keep_alive = false;
-  out.expect_continue = out.content_encoded = false;
-  out.connection_upgrade = out.upgrade_websocket = false;
-  out.has_host = out.absolute_form = false;
-  out.accept_count = 0;
-  out.closed_kinds = 0;
-  out.target = out.path = out.host = out.content_length_value = Span{};
-  out.content_type = out.accept = out.origin = Span{};
 }
 
 // A head that fills its limit without an end has no room left to become valid.

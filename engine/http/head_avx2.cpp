@@ -9,6 +9,7 @@
 #include <immintrin.h>
 
 #include <array>
+#include <bit>
 
 #include "engine/base/assert.h"
 #include "engine/http/chars.h"
@@ -49,11 +50,12 @@ struct Line {
   const char* end;  // behind its CR LF
 };
 
+// PERF: put together as one word, since the compiler narrows each member by itself.
 inline Field field_of(const Line& line, const Request& out) {
-  return {{static_cast<std::uint16_t>(line.name - out.base),
-           static_cast<std::uint16_t>(line.name_size)},
-          {static_cast<std::uint16_t>(line.value - out.base),
-           static_cast<std::uint16_t>(line.value_size)}};
+  const auto name_offset = static_cast<std::uint64_t>(line.name - out.base);
+  const auto value_offset = static_cast<std::uint64_t>(line.value - out.base);
+  return std::bit_cast<Field>(name_offset | std::uint64_t{line.name_size} << 16 |
+                              value_offset << 32 | std::uint64_t{line.value_size} << 48);
 }
 
 [[RINGRPC_AVX2]] inline __m256i load(const void* from) {
@@ -108,6 +110,8 @@ inline Word read_word(const char* from) {
   } else if ((word & 0xffff'ffff) == literal("GET ")) {
     out.method = Method::get;
     target += 4;
+  } else {
+    return nullptr;
   }
   if (*target != '/') return nullptr;
 
@@ -140,14 +144,14 @@ inline Word read_word(const char* from) {
   return line_end;
 }
 
-// Finds the parts of a whole line of value bytes with a short name.
+// Finds the parts of a whole line of value bytes with a name of at most 32.
 // Returns: false for all others.
 [[RINGRPC_AVX2]] inline bool plain_field_line(const char* name, const char* end, Line& line) {
   const __m256i bytes = load(name);
-  const std::uint32_t name_size = _tzcnt_u32(outside(bytes, token_rows));  // 32: there is none
+  const std::uint32_t name_size = _tzcnt_u32(outside(bytes, token_rows));  // 32: none is seen
   std::uint32_t stops = other_than_value(bytes);
   // What stops a value stops a name too, so no stop lies before the colon.
-  if (name_size - 1 >= width - 1 || name[name_size] != ':') return false;
+  if (name_size == 0 || name[name_size] != ':') return false;
   const char* stop = name;
   while (stops == 0) [[unlikely]] {
     stop += width;

@@ -146,16 +146,6 @@ Verdict read_field_line(const char*& cursor, const char* end, Request& out) {
   return apply_field(kind, {span_of(out, name), span_of(out, trim(text))}, out);
 }
 
-Verdict finish_head(const char* cursor, const char* end, Request& out) {
-  RINGRPC_ASSERT(cursor < end && *cursor == '\r');
-  if (!out.has_host && out.version_minor != 0) return Verdict::bad_request;
-  if (cursor + 1 == end) return Verdict::incomplete;
-  if (cursor[1] != '\n') return Verdict::bad_request;
-  out.close |= out.version_minor == 0 && !out.keep_alive;
-  out.head_size = static_cast<std::uint32_t>(cursor + 2 - out.base);
-  return Verdict::accepted;
-}
-
 HeadResult parse_head_portable(const char* begin, const char* end, Request& out) {
   RINGRPC_ASSERT(begin <= end);
   end = bounded_end(begin, end);

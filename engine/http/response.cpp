@@ -64,6 +64,7 @@ class Output {
   Output(char* begin, std::uint32_t capacity) : begin_(begin), capacity_(capacity) {}
 
   void text(std::string_view bytes) {
+    if (bytes.empty()) return;
     if (bytes.size() > capacity_ - size_) {
       overflow_ = true;
       return;

@@ -274,6 +274,9 @@ void add_request_lines(Cases& cases) {
       "POST http HTTP/1.1",
       "POST h HTTP/1.1",
       "POST /a-target-that-is-longer-than-thirty-two-bytes-and-has-a-\x7f HTTP/1.1",
+      "/rpc HTTP/1.1",
+      "// HTTP/1.1",
+      "POST/rpc HTTP/1.1",
       "POST /rpc HTTP/1.1\rX",
       "POST /rpc HTTP/1.1X"};
   for (const std::string& line : bad) {
