@@ -15,6 +15,9 @@ namespace {
 constexpr std::uint32_t connections_max = 1u << 20;
 constexpr std::uint32_t depth_max = 4096;
 constexpr std::uint32_t threads_max = 256;
+// Requests in flight, 16 bytes each; and the size of one.
+constexpr std::uint64_t in_flight_max = 1u << 24;
+constexpr std::size_t body_size_max = 256u << 20;
 
 bool read_file(const std::string& name, std::string& out) {
   std::ifstream file(name, std::ios::binary);
@@ -27,6 +30,29 @@ Parsed refuse(int& exit_code, std::string_view sentence) {
   std::fprintf(stderr, "ringload: %.*s\n", static_cast<int>(sentence.size()), sentence.data());
   exit_code = exit_usage;
   return Parsed::leave;
+}
+
+// Reads what the options point to, and checks what hangs together.
+Parsed complete(Options& options, const std::string& body_file, int& exit_code) {
+  const std::string_view reason = parse_url(options.url_text, options.url);
+  if (!reason.empty()) return refuse(exit_code, reason);
+  for (const std::string& field : options.fields) {
+    if (!is_field(field)) return refuse(exit_code, "--header wants 'NAME: VALUE'");
+  }
+  if (!body_file.empty() && !read_file(body_file, options.body)) {
+    return refuse(exit_code, "cannot read the file given by --body-file");
+  }
+  if (options.connections < options.threads) {
+    return refuse(exit_code, "fewer connections than threads");
+  }
+  if (options.requests != 0 && options.requests < options.threads) {
+    return refuse(exit_code, "fewer requests than threads");
+  }
+  if (std::uint64_t{options.connections} * options.depth > in_flight_max) {
+    return refuse(exit_code, "connections times depth is more than 16777216");
+  }
+  if (options.body.size() > body_size_max) return refuse(exit_code, "the body is over 256 MiB");
+  return Parsed::run;
 }
 
 }  // namespace
@@ -67,6 +93,7 @@ Parsed parse_options(int argc, char** argv, Options& options, int& exit_code) {
       ->check(CLI::Range(0, 4095));
   app.add_option("--server-pid", options.server_pid, "Report the CPU time of this process too")
       ->check(CLI::Range(1, 1 << 30));
+  app.add_flag("--spin", options.spin, "Never sleep: shows the server's latency without ours");
   app.add_flag("--json", options.json, "Report as one JSON object");
   app.add_flag("--show-request", options.show_request, "Write the request's bytes and leave");
   app.add_option("URL", options.url_text, "http://HOST:PORT/PATH")->required();
@@ -78,24 +105,10 @@ Parsed parse_options(int argc, char** argv, Options& options, int& exit_code) {
     return Parsed::leave;
   }
 
-  const std::string_view reason = parse_url(options.url_text, options.url);
-  if (!reason.empty()) return refuse(exit_code, reason);
-  for (const std::string& field : options.fields) {
-    if (!is_field(field)) return refuse(exit_code, "--header wants 'NAME: VALUE'");
-  }
-  if (!body_file.empty() && !read_file(body_file, options.body)) {
-    return refuse(exit_code, "cannot read the file given by --body-file");
-  }
   if (body_file.empty() && body->count() == 0 && options.method == "POST") {
     options.body = canonical_body;
   }
-  if (options.connections < options.threads) {
-    return refuse(exit_code, "fewer connections than threads");
-  }
-  if (options.requests != 0 && options.requests < options.threads) {
-    return refuse(exit_code, "fewer requests than threads");
-  }
-  return Parsed::run;
+  return complete(options, body_file, exit_code);
 }
 
 }  // namespace ringload

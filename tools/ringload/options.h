@@ -30,6 +30,7 @@ struct Options {
   std::uint64_t requests = 0;  // 0: as many as fit into the time
   int pin = -1;                // first CPU, -1: the scheduler's choice
   int server_pid = 0;          // 0: not watched
+  bool spin = false;           // never sleep
   bool json = false;
   bool show_request = false;
 };

@@ -52,6 +52,8 @@ class Ring {
 
   // Submits what is queued, and sleeps until a completion is there.
   void wait();
+  // The same without sleeping: looks again and again.
+  void spin();
 
   // Calls take(const Completion&) for all completions that are there.
   template <typename Take>

@@ -80,7 +80,11 @@ void Runner::start_load() {
 }
 
 void Runner::turn() {
-  ring_.wait();
+  if (plan_.options.spin) {
+    ring_.spin();
+  } else {
+    ring_.wait();
+  }
   now_ = ringrpc::base::monotonic_ns();
   ring_.drain([this](const Completion& completion) { take(completion); });
   if (now_ >= next_edge_) [[unlikely]]
