@@ -92,7 +92,10 @@ NumberStatus read_floating(const char* text, const std::uint32_t* position, Numb
 
 }  // namespace
 
-NumberStatus read_integer_slow(std::string_view number, Integer& value) {
+NumberStatus read_integer(const char* text, const std::uint32_t* position, Integer& value) {
+  if (read_plain_integer(text + *position, value)) return NumberStatus::ok;
+  const std::string_view number = scalar_text(text, position);
+  if (number[0] != '-' && !is_digit(number[0])) return NumberStatus::not_number;
   const Decimal decimal = take_apart(number);
   const Digits digits(decimal);
   std::size_t first = 0;

@@ -73,7 +73,7 @@ bool JsonValue::get(std::int64_t& value) const {
   json::Integer integer;
   if (kind() != Kind::number ||
       json::read_integer(text_, position_, integer) != json::NumberStatus::ok ||
-      !json::fits_signed(integer, sizeof value)) {
+      integer.magnitude > (std::uint64_t{1} << 63) - !integer.negative) {
     return false;
   }
   value = static_cast<std::int64_t>(json::bits_of(integer));
@@ -84,7 +84,7 @@ bool JsonValue::get(std::uint64_t& value) const {
   json::Integer integer;
   if (kind() != Kind::number ||
       json::read_integer(text_, position_, integer) != json::NumberStatus::ok ||
-      !json::fits_unsigned(integer, sizeof value)) {
+      (integer.negative && integer.magnitude != 0)) {
     return false;
   }
   value = integer.magnitude;

@@ -34,6 +34,7 @@ struct Field {
   std::uint64_t head = 0;          // The first eight bytes of name", the quote included.
   std::uint64_t head_mask = 0;     // Which bits of head count, for names under eight bytes.
   const TypeInfo* type = nullptr;
+  std::uint64_t bit = 0;  // 1 << its place in the struct.
   std::uint32_t offset = 0;
   std::uint16_t name_size = 0;
 
@@ -66,6 +67,8 @@ struct TypeInfo {
   std::uint16_t name_count = 0;
   std::uint32_t size = 0;
   std::uint64_t required = 0;  // Bit i: fields[i] must be present.
+  // Of integers: the largest magnitude without and with a minus.
+  std::uint64_t magnitude_max[2] = {0, 0};
   const Field* fields = nullptr;
   const EnumName* names = nullptr;
   const TypeInfo* element = nullptr;

@@ -77,6 +77,7 @@ constexpr auto make_fields() {
     field.name_size = static_cast<std::uint16_t>(entry.name.size());
     field.type = entry.type;
     field.offset = entry.offset;
+    field.bit = std::uint64_t{1} << i;
     for (std::size_t byte = 0; byte < 8 && byte < entry.name.size() + 1; ++byte) {
       const auto letter = static_cast<unsigned char>(fragment[2 + byte]);
       field.head |= std::uint64_t{letter} << (8 * byte);

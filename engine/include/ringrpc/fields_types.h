@@ -19,13 +19,16 @@ class Json;
 namespace ringrpc::fields::detail {
 
 template <class T>
-constexpr Kind number_kind() {
+constexpr void describe_number(TypeInfo& info) {
+  static_assert(sizeof(T) <= 8,
+                "ringrpc: a number has at most 64 bits; make a long double a double");
   if constexpr (std::is_floating_point_v<T>) {
-    static_assert(sizeof(T) <= 8, "ringrpc: long double has no place in JSON; make it a double");
-    return Kind::floating;
-  } else {
-    static_assert(sizeof(T) <= 8, "ringrpc: an integer has at most 64 bits");
-    return std::is_signed_v<T> ? Kind::signed_integer : Kind::unsigned_integer;
+    info.kind = Kind::floating;
+  } else if constexpr (sizeof(T) <= 8) {
+    constexpr auto all = ~std::uint64_t{0} >> (64 - 8 * sizeof(T));
+    info.kind = std::is_signed_v<T> ? Kind::signed_integer : Kind::unsigned_integer;
+    info.magnitude_max[0] = std::is_signed_v<T> ? all >> 1 : all;
+    info.magnitude_max[1] = std::is_signed_v<T> ? (all >> 1) + 1 : 0;
   }
 }
 
@@ -113,7 +116,7 @@ constexpr TypeInfo describe() {
   if constexpr (std::same_as<T, bool>) {
     info.kind = Kind::boolean;
   } else if constexpr (std::is_arithmetic_v<T>) {
-    info.kind = number_kind<T>();
+    describe_number<T>(info);
   } else if constexpr (std::is_enum_v<T>) {
     describe_enum<T>(info);
   } else if constexpr (std::same_as<T, std::string_view>) {
