@@ -332,7 +332,6 @@ class Ringrpcd(unittest.TestCase):
                 self.assertEqual((0, top), call("sum", f"[{top - 1},1]"))
                 self.assertEqual((1, 1002), self.code(call("sum", f"[{top},1]")))
                 self.assertEqual((1, 1002), self.code(call("sum", f"[{-top - 1},-1]")))
-                self.assertEqual((1, -32602), self.code(call("sum", "[1]")))
                 self.assertEqual((0, {"orderId": "x", "status": "shipped"}),
                                  call("orders.get", '{"orderId":"x"}'))
                 self.assertEqual((1, -32602), self.code(call("orders.get", "{}")))
@@ -347,8 +346,9 @@ class Ringrpcd(unittest.TestCase):
                 self.assertEqual((0, None), call("jobs.progress", "[1,2,3]"))
                 self.assertEqual((1, -32601), self.code(call("none")))
                 counts = call("stats.calls")[1]
-                self.assertEqual((5, 1, 1), (counts["sum"] + 1, counts["crash"],
-                                             counts["stats.calls"]))
+                self.assertEqual((4, 1, 1),
+                                 (counts["sum"], counts["crash"], counts["stats.calls"]))
+                self.assertEqual((1, -32602), self.code(call("sum", "[1]")))
                 self.assertEqual(0, server.stop())
 
     def test_an_order_id_comes_back_byte_for_byte(self):
