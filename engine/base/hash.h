@@ -8,6 +8,31 @@
 
 namespace ringrpc::base {
 
+// Compares short texts without a call. Requires: both have size readable bytes.
+inline bool same_bytes(const char* a, const char* b, std::uint32_t size) {
+  if (size > 16) return std::memcmp(a, b, size) == 0;
+  if (size >= 8) {
+    std::uint64_t words[4];
+    std::memcpy(&words[0], a, 8);
+    std::memcpy(&words[1], b, 8);
+    std::memcpy(&words[2], a + size - 8, 8);
+    std::memcpy(&words[3], b + size - 8, 8);
+    return words[0] == words[1] && words[2] == words[3];
+  }
+  if (size >= 4) {
+    std::uint32_t words[4];
+    std::memcpy(&words[0], a, 4);
+    std::memcpy(&words[1], b, 4);
+    std::memcpy(&words[2], a + size - 4, 4);
+    std::memcpy(&words[3], b + size - 4, 4);
+    return words[0] == words[1] && words[2] == words[3];
+  }
+  for (std::uint32_t i = 0; i < size; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
 // Hashes the length with the first and the last eight bytes: two loads, two multiplications.
 // Requires: data has size readable bytes.
 inline std::uint64_t hash_name(const char* data, std::uint32_t size, std::uint64_t seed) {

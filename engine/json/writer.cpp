@@ -136,12 +136,6 @@ void JsonWriter::begin_value() {
   state_ = State::value;
 }
 
-void JsonWriter::bytes(std::string_view text) {
-  if (text.empty() || !fits(text.size())) return;
-  std::memcpy(cursor_, text.data(), text.size());
-  cursor_ += text.size();
-}
-
 void JsonWriter::separate() {
   if (state_ == State::value) [[likely]]
     return;

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "engine/base/assert.h"
 #include "engine/base/clock.h"
@@ -16,12 +17,31 @@ namespace {
 constexpr std::string_view result_begin = R"({"jsonrpc":"2.0","result":)";
 constexpr std::string_view error_begin = R"({"jsonrpc":"2.0","error":)";
 constexpr std::string_view id_begin = R"(,"id":)";
+// Padded, as ids are.
+constexpr char null_text[limits::padding] = "null";
+constexpr std::string_view null_id(null_text, 4);
 constexpr std::uint64_t log_interval_ns = 1'000'000'000;
 
+// Ends a reply object: its id and the closing brace.
+// Requires: an id is a view of the message, behind which limits::padding bytes are readable.
 void write_id(std::string_view id, JsonWriter& out) {
-  out.bytes(id_begin);
-  out.bytes(id.empty() ? std::string_view("null") : id);
-  out.bytes("}");
+  constexpr std::size_t chunk = 16;
+  if (id.empty()) id = null_id;
+  const std::size_t size = id_begin.size() + id.size() + 1;
+  char* const begin = out.spare(size + chunk);
+  if (begin == nullptr) [[unlikely]] {
+    // Near the end of the room: exactly what is needed.
+    out.bytes(id_begin);
+    out.bytes(id);
+    out.bytes("}");
+    return;
+  }
+  std::memcpy(begin, id_begin.data(), id_begin.size());
+  char* at = begin + id_begin.size();
+  std::memcpy(at, id.data(), chunk);  // Most ids are shorter than this; it is overwritten.
+  if (id.size() > chunk) [[unlikely]] std::memcpy(at, id.data(), id.size());
+  at[id.size()] = '}';
+  out.advance(size);
 }
 
 }  // namespace

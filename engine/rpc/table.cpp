@@ -53,8 +53,9 @@ std::uint32_t Table::fill(std::uint64_t seed) {
         method->name.data(), static_cast<std::uint32_t>(method->name.size()), seed_);
     std::uint64_t i = hash & mask_;
     std::uint32_t probes = 1;
-    for (; slots_[i].tag != 0; i = (i + 1) & mask_) ++probes;
-    slots_[i] = Slot{static_cast<std::uint32_t>(hash >> 32) | 1u, method};
+    for (; slots_[i].method != nullptr; i = (i + 1) & mask_) ++probes;
+    slots_[i] = Slot{hash, method->name.data(), method,
+                     static_cast<std::uint32_t>(method->name.size())};
     longest = std::max(longest, probes);
   }
   return longest;

@@ -52,13 +52,15 @@ class Table {
 
   // Returns: the method of that name, or null. Wait-free; the probe length is bounded at build time.
   [[nodiscard]] const Method* find(std::string_view name) const {
-    const std::uint64_t hash =
-        base::hash_name(name.data(), static_cast<std::uint32_t>(name.size()), seed_);
-    const std::uint32_t tag = static_cast<std::uint32_t>(hash >> 32) | 1u;
+    const std::uint32_t size = static_cast<std::uint32_t>(name.size());
+    const std::uint64_t hash = base::hash_name(name.data(), size, seed_);
     for (std::uint64_t i = hash & mask_;; i = (i + 1) & mask_) {
       const Slot& slot = slots_[i];
-      if (slot.tag == tag && slot.method->name == name) [[likely]] return slot.method;
-      if (slot.tag == 0) return nullptr;
+      if (slot.hash == hash && slot.size == size && base::same_bytes(slot.name, name.data(), size))
+          [[likely]] {
+        return slot.method;
+      }
+      if (slot.method == nullptr) return nullptr;
     }
   }
 
@@ -67,8 +69,10 @@ class Table {
 
  private:
   struct Slot {
-    std::uint32_t tag = 0;  // 0: empty
-    const Method* method = nullptr;
+    std::uint64_t hash = 0;
+    const char* name = nullptr;  // the method's
+    const Method* method = nullptr;  // null: empty
+    std::uint32_t size = 0;
   };
 
   // Returns: the longest probe, with the slots filled for that seed.

@@ -38,20 +38,27 @@ Step Framer::next(Connection& connection, Input& input, Request& request, std::u
     return next_partial(connection, input, request, now_ms);
   }
   if (input.size == 0) return Step::need_input;
-  const http::HeadResult head =
-      http::parse_head(input.data, input.data + input.size, request.head);
-  if (head.status != http::HeadStatus::complete) [[unlikely]] {
+  if (const HeadMemo::Entry* known = memo_.find(input.data, input.size); known != nullptr)
+      [[likely]] {
+    request.head = &known->head;
+    request.admission = known->admission;
+  } else {
+    const http::HeadResult head = http::parse_head(input.data, input.data + input.size, head_);
     if (head.status == http::HeadStatus::refused) return broken(request, head.http_status);
-    return begin_head(connection, input, request, now_ms);
+    if (head.status == http::HeadStatus::incomplete) {
+      return begin_head(connection, input, request, now_ms);
+    }
+    request.head = &head_;
+    request.admission = admit(head_, *options_.hosts, options_.message_size_max);
+    memo_.remember(head_, request.admission);
   }
-  request.admission = admit(request.head, *options_.hosts, options_.message_size_max);
-  request.last = request.head.close;
-  const std::uint64_t size = request.head.head_size + request.head.content_length;
-  if (request.admission.target == Target::none || request.head.chunked || size > input.size)
+  request.last = request.head->close;
+  const std::uint64_t size = request.head->head_size + request.head->content_length;
+  if (request.admission.target == Target::none || request.head->chunked || size > input.size)
       [[unlikely]] {
     return begin_body(connection, input, request, now_ms);
   }
-  request.body = {input.data + request.head.head_size, request.head.content_length};
+  request.body = {input.data + request.head->head_size, request.head->content_length};
   input.consume(static_cast<std::uint32_t>(size));
   return Step::message;
 }
@@ -134,12 +141,12 @@ Step Framer::begin_head(Connection& connection, Input& input, Request& request,
 // A whole head stands in the input, but not a whole message that may run.
 Step Framer::begin_body(Connection& connection, Input& input, Request& request,
                         std::uint64_t now_ms) {
-  const std::uint32_t head_size = request.head.head_size;
+  const std::uint32_t head_size = request.head->head_size;
   if (request.admission.target == Target::none) {
     input.consume(head_size);
     return refuse(connection, request);
   }
-  const std::uint64_t body = request.head.chunked ? input.size : request.head.content_length;
+  const std::uint64_t body = request.head->chunked ? input.size : request.head->content_length;
   connection.partial = options_.pool->take(static_cast<std::uint32_t>(head_size + body));
   if (connection.partial == nullptr) {
     options_.counters->add(base::Counter::limit_partial_pool);
@@ -150,7 +157,7 @@ Step Framer::begin_body(Connection& connection, Input& input, Request& request,
 }
 
 Step Framer::refuse(Connection& connection, Request& request) {
-  const http::Request& head = request.head;
+  const http::Request& head = *request.head;
   const bool has_body = head.chunked || head.content_length != 0;
   if (!has_body) return Step::refused;
   // The client that waits for "100 Continue" may send its body or not: only the end is safe.
@@ -166,19 +173,19 @@ Step Framer::refuse(Connection& connection, Request& request) {
 Step Framer::enter_body(Connection& connection, Input& input, Request& request,
                         std::uint64_t now_ms) {
   Partial& partial = *connection.partial;
-  partial.head_size = request.head.head_size;
+  partial.head_size = request.head->head_size;
   partial.started_ms = now_ms;
   partial.unread = false;
   const std::uint32_t behind = partial.end - partial.begin - partial.head_size;
   const bool expects =
-      request.head.expect_continue && behind == 0 && input.size == 0;
-  if (request.head.chunked) {
+      request.head->expect_continue && behind == 0 && input.size == 0;
+  if (request.head->chunked) {
     partial.chunked = true;
     partial.message_size = partial.head_size;
     if (behind != 0) return decode_kept_chunks(connection, request);
     return expects ? Step::go_on : read_chunks(connection, input, request);
   }
-  const std::uint32_t length = static_cast<std::uint32_t>(request.head.content_length);
+  const std::uint32_t length = static_cast<std::uint32_t>(request.head->content_length);
   partial.body_left = length - std::min(length, behind);
   partial.message_size = partial.head_size + std::min(length, behind);
   if (expects && length != 0) return Step::go_on;
@@ -205,14 +212,15 @@ Step Framer::read_head(Connection& connection, Input& input, Request& request,
     grown.unread = false;
     const char* begin = grown.data() + grown.begin;
     const http::HeadResult head =
-        http::parse_head(begin, grown.data() + grown.end, request.head);
+        http::parse_head(begin, grown.data() + grown.end, head_);
     if (head.status == http::HeadStatus::refused) return broken(request, head.http_status);
     if (head.status == http::HeadStatus::complete) break;
   }
-  request.admission = admit(request.head, *options_.hosts, options_.message_size_max);
-  request.last = request.head.close;
+  request.head = &head_;
+  request.admission = admit(*request.head, *options_.hosts, options_.message_size_max);
+  request.last = request.head->close;
   if (request.admission.target == Target::none) {
-    connection.partial->begin += request.head.head_size;
+    connection.partial->begin += request.head->head_size;
     connection.partial->unread = true;
     return refuse(connection, request);
   }
@@ -298,11 +306,12 @@ Step Framer::decode_kept_chunks(Connection& connection, Request& request) {
 Step Framer::whole(Partial& partial, Request& request) {
   const char* begin = partial.data() + partial.begin;
   const http::HeadResult head =
-      http::parse_head(begin, begin + partial.head_size, request.head);
+      http::parse_head(begin, begin + partial.head_size, head_);
   RINGRPC_ASSERT(head.status == http::HeadStatus::complete, partial.head_size);
-  request.admission = admit(request.head, *options_.hosts, options_.message_size_max);
+  request.head = &head_;
+  request.admission = admit(*request.head, *options_.hosts, options_.message_size_max);
   RINGRPC_ASSERT(request.admission.target != Target::none, request.admission.status);
-  request.last = request.head.close;
+  request.last = request.head->close;
   request.body = {begin + partial.head_size, partial.message_size - partial.head_size};
   partial.whole = true;
   return Step::message;

@@ -10,6 +10,7 @@
 #include "engine/http/request.h"
 #include "engine/serve/connection.h"
 #include "engine/serve/endpoint.h"
+#include "engine/serve/head_memo.h"
 #include "engine/serve/partial_pool.h"
 
 namespace ringrpc::serve {
@@ -28,7 +29,7 @@ struct Input {
 // A request as the framer hands it on.
 // Lifetime: its views are valid until the next call of Framer::next() for the same connection.
 struct Request {
-  http::Request head;
+  const http::Request* head = nullptr;
   std::string_view body;
   Admission admission;
   std::uint16_t status = 0;  // of a refusal
@@ -53,7 +54,8 @@ class Framer {
     std::uint32_t message_size_max;
   };
 
-  explicit Framer(const Options& options) : options_(options) {}
+  explicit Framer(const Options& options)
+      : options_(options), memo_(options.message_size_max) {}
 
   // Takes from the input what the next step needs.
   Step next(Connection& connection, Input& input, Request& request, std::uint64_t now_ms);
@@ -82,6 +84,8 @@ class Framer {
   bool append(Connection& connection, Input& input, std::uint32_t count);
 
   Options options_;
+  HeadMemo memo_;
+  http::Request head_;  // of the last request that the memo did not know
 };
 
 }  // namespace ringrpc::serve

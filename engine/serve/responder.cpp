@@ -77,7 +77,7 @@ bool Responder::answer_plain(OutList& out, Request& request) {
   head.status = 200;
   head.content_type = http::media_text;
   head.close = request.last;
-  head.keep_alive = request.head.version_minor == 0 && !request.last;
+  head.keep_alive = request.head->version_minor == 0 && !request.last;
   std::string body;
   switch (request.admission.target) {
     case Target::health:
@@ -99,7 +99,7 @@ bool Responder::answer_plain(OutList& out, Request& request) {
       break;
   }
   head.length = static_cast<std::uint32_t>(body.size());
-  return write(out, head, body, request.head.method != http::Method::head);
+  return write(out, head, body, request.head->method != http::Method::head);
 }
 
 bool Responder::answer_refused(OutList& out, Request& request) {
@@ -113,8 +113,8 @@ bool Responder::answer_refused(OutList& out, Request& request) {
   if (admission.status == 426) head.more_fields = websocket_fields;
   head.length = static_cast<std::uint32_t>(body.size());
   head.close = request.last;
-  head.keep_alive = request.head.version_minor == 0 && !request.last;
-  return write(out, head, body, request.head.method != http::Method::head);
+  head.keep_alive = request.head->version_minor == 0 && !request.last;
+  return write(out, head, body, request.head->method != http::Method::head);
 }
 
 bool Responder::answer_broken(OutList& out, std::uint16_t status) {
@@ -139,13 +139,13 @@ OpenReply::OpenReply(Responder& responder, const Request& request, const Peer& p
       room_(*responder.options().outbox, responder.options().reply_size_max, http::Heads::ok_size),
       origin_{.peer = peer,
               .principal = {},
-              .head = Head(method_name(request.head.method), request.head.view(request.head.path),
-                           &request.head, &find_field)} {
+              .head = Head(method_name(request.head->method), request.head->view(request.head->path),
+                           request.head, &find_field)} {
   if (room_.exists()) [[likely]] writer().bytes(responder_.heads().ok_head());
 }
 
 bool OpenReply::finish(OutList& out, const rpc::Outcome& outcome) {
-  const bool usual = outcome.has_body && !request_.last && request_.head.version_minor != 0;
+  const bool usual = outcome.has_body && !request_.last && request_.head->version_minor != 0;
   if (!usual || writer().overflowed()) [[unlikely]] return finish_slow(out, outcome);
   const std::size_t size = writer().size();
   http::Heads::patch_length(room_.begin() + http::Heads::ok_size,
@@ -165,7 +165,7 @@ bool OpenReply::finish_slow(OutList& out, const rpc::Outcome& outcome) {
   head.content_type = outcome.has_body ? http::media_json : std::string_view();
   head.length = static_cast<std::uint32_t>(body_size);
   head.close = request_.last;
-  head.keep_alive = request_.head.version_minor == 0 && !request_.last;
+  head.keep_alive = request_.head->version_minor == 0 && !request_.last;
   char bytes[frame_size_max];
   const std::uint32_t head_size = responder_.heads().write(bytes, sizeof(bytes), head);
   RINGRPC_ASSERT(head_size != 0);

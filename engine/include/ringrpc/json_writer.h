@@ -54,7 +54,17 @@ class JsonWriter {
   // --- For the engine ---------------------------------------------------------------------------
 
   // Bytes outside of any value: the frame around a result.
-  void bytes(std::string_view text);
+  void bytes(std::string_view text) {
+    if (text.empty() || !fits(text.size())) return;
+    std::memcpy(cursor_, text.data(), text.size());
+    cursor_ += text.size();
+  }
+  // Returns: where `size` bytes outside of any value may be written without growing, else null.
+  // Whoever writes there calls advance() with what was written.
+  [[nodiscard]] char* spare(std::size_t size) {
+    return static_cast<std::size_t>(end_ - cursor_) >= size ? cursor_ : nullptr;
+  }
+  void advance(std::size_t size) { cursor_ += size; }
   // A member by the fragment ,"name": of its field. Requires: 16 readable bytes; size counts the
   // comma, both quotes and the colon.
   void member_fragment(const char* fragment, std::size_t size);
