@@ -80,7 +80,10 @@ class Scan {
 
   bool string() {
     const std::size_t first = ++position_;
-    while (!at_end() && body_[position_] != '"') position_ += body_[position_] == '\\' ? 2u : 1u;
+    // A backslash at the end makes the position one more than the size.
+    while (position_ < body_.size() && body_[position_] != '"') {
+      position_ += body_[position_] == '\\' ? 2u : 1u;
+    }
     if (position_ >= body_.size()) return false;
     last_string_ = body_.substr(first, position_ - first);
     ++position_;

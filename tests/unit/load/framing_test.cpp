@@ -1,0 +1,249 @@
+// Goal:   the load generator counts each reply once, and sees each wrong one, however the bytes are
+//         cut into receives.
+// Method: streams of replies fed whole, at every single split, byte by byte, and at random splits.
+
+#include "tools/ringload/framing.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ringload {
+namespace {
+
+std::string reply(std::string_view body, std::string_view status = "200 OK",
+                  std::string_view date = "Tue, 28 Jul 2026 10:00:00 GMT") {
+  std::string text = "HTTP/1.1 ";
+  text += status;
+  text += "\r\nContent-Type: application/json\r\nX-Content-Type-Options: nosniff\r\nDate: ";
+  text += date;
+  std::string size = std::to_string(body.size());
+  size.insert(0, 9 - size.size(), ' ');
+  text += "\r\nContent-Length: " + size + "\r\n\r\n";
+  text += body;
+  return text;
+}
+
+constexpr std::string_view good_body = R"({"jsonrpc":"2.0","result":5,"id":1})";
+constexpr std::string_view error_body =
+    R"({"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1})";
+
+struct Seen {
+  std::uint64_t replies = 0;
+  std::uint64_t status_errors = 0;
+  std::uint64_t rpc_errors = 0;
+  bool bad = false;
+  bool operator==(const Seen&) const = default;
+};
+
+// A reader that gets its bytes in pieces of memory of exactly their size, so that the address
+// sanitizer sees a read behind them.
+class Feeder {
+ public:
+  void feed(std::string_view bytes) {
+    if (seen_.bad || bytes.empty()) return;
+    const std::vector<char> exact(bytes.begin(), bytes.end());
+    const ReplyReader::Fed fed = reader_.feed(partial_, exact.data(), exact.size());
+    seen_.replies += fed.replies;
+    seen_.bad = fed.bad;
+  }
+  Seen seen() {
+    seen_.status_errors = reader_.counts().status_errors;
+    seen_.rpc_errors = reader_.counts().rpc_errors;
+    EXPECT_EQ(reader_.counts().replies, seen_.replies);
+    return seen_;
+  }
+  const ReplyCounts& counts() const { return reader_.counts(); }
+  bool between_replies() const { return partial_.bytes.empty() && partial_.left == 0; }
+
+ private:
+  ReplyReader reader_;
+  Partial partial_;
+  Seen seen_;
+};
+
+Seen feed_whole(std::string_view stream) {
+  Feeder feeder;
+  feeder.feed(stream);
+  return feeder.seen();
+}
+
+Seen feed_by_steps(std::string_view stream, std::size_t step) {
+  Feeder feeder;
+  for (std::size_t i = 0; i < stream.size(); i += step) feeder.feed(stream.substr(i, step));
+  return feeder.seen();
+}
+
+// Feeds the stream whole, at every single split, and in equal steps: always with this outcome.
+void expect_at_every_split(const std::string& stream, const Seen& expected) {
+  EXPECT_EQ(feed_whole(stream), expected);
+  for (std::size_t i = 1; i < stream.size(); ++i) {
+    Feeder feeder;
+    feeder.feed(std::string_view(stream).substr(0, i));
+    feeder.feed(std::string_view(stream).substr(i));
+    ASSERT_EQ(feeder.seen(), expected) << "split at " << i;
+  }
+  for (const std::size_t step : {1u, 2u, 3u, 7u, 64u, 1023u, 1024u, 1025u}) {
+    ASSERT_EQ(feed_by_steps(stream, step), expected) << "steps of " << step;
+  }
+}
+
+TEST(FramingTest, EqualRepliesAreCountedAtEverySplit) {
+  std::string stream;
+  for (int i = 0; i < 3; ++i) stream += reply(good_body);
+  expect_at_every_split(stream, {.replies = 3});
+}
+
+TEST(FramingTest, ChangingDatesBodiesAndSizesAreCountedAtEverySplit) {
+  const std::string stream =
+      reply(good_body) + reply(good_body, "200 OK", "Tue, 28 Jul 2026 10:00:01 GMT") +
+      reply(R"({"jsonrpc":"2.0","result":"a longer one","id":1})") + reply(good_body);
+  expect_at_every_split(stream, {.replies = 4});
+}
+
+TEST(FramingTest, AnErrorAmongGoodRepliesIsSeenAtEverySplit) {
+  const std::string stream = reply(good_body) + reply(error_body) + reply(good_body);
+  expect_at_every_split(stream, {.replies = 3, .rpc_errors = 1});
+}
+
+TEST(FramingTest, AResultThatIsNoJsonRpcAnswerIsAnError) {
+  const std::string stream = reply(good_body) + reply(R"({"jsonrpc":"2.0","reslut":5,"id":1})");
+  expect_at_every_split(stream, {.replies = 2, .rpc_errors = 1});
+}
+
+TEST(FramingTest, OtherStatusesAreCountedAndFramedAtEverySplit) {
+  const std::string stream = reply(good_body) + reply(error_body, "503 Service Unavailable") +
+                             "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n" +
+                             reply(good_body);
+  expect_at_every_split(stream, {.replies = 4, .status_errors = 2, .rpc_errors = 1});
+}
+
+TEST(FramingTest, ABodylessNotificationReplyIsGood) {
+  const std::string stream =
+      "HTTP/1.1 204 No Content\r\nDate: x\r\n\r\n"
+      "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n" +
+      reply(good_body);
+  expect_at_every_split(stream, {.replies = 3});
+}
+
+TEST(FramingTest, ABodyOfAnotherTypeIsNotReadAsJson) {
+  const std::string stream =
+      "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok";
+  expect_at_every_split(stream, {.replies = 1});
+}
+
+TEST(FramingTest, WhatCannotBeFramedIsBad) {
+  const std::vector<std::string> streams = {
+      "HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n",
+      "HTTP/1.1 2OO OK\r\nContent-Length: 0\r\n\r\n",
+      "HTTP/1.1 100 Continue\r\n\r\n",
+      "HTTP/1.1 200\tOK\r\nContent-Length: 0\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nDate: x\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nContent-Length: 5x\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nno colon\r\nContent-Length: 0\r\n\r\n",
+  };
+  for (const std::string& stream : streams) {
+    SCOPED_TRACE(stream);
+    expect_at_every_split(stream, {.bad = true});
+    Seen after_a_good_one{.replies = 1, .bad = true};
+    expect_at_every_split(reply(good_body) + stream, after_a_good_one);
+  }
+}
+
+TEST(FramingTest, AHeadMayBeAsLongAsItsLimitAndNotLonger) {
+  const std::string tail = "\r\nContent-Length: 0\r\n\r\n";
+  const std::string start = "HTTP/1.1 200 OK\r\nX: ";
+  std::string head = start;
+  head.append(ReplyReader::head_size_max - start.size() - tail.size(), 'x');
+  EXPECT_EQ(feed_by_steps(head + tail, 100), (Seen{.replies = 1}));
+  EXPECT_EQ(feed_whole(head + tail), (Seen{.replies = 1}));
+  EXPECT_EQ(feed_by_steps(head + "x" + tail, 100), (Seen{.bad = true}));
+  EXPECT_EQ(feed_whole(head + "x" + tail), (Seen{.bad = true}));
+  EXPECT_EQ(feed_by_steps(std::string(2 * ReplyReader::head_size_max, 'x'), 100),
+            (Seen{.bad = true}));
+}
+
+TEST(FramingTest, FieldNamesAndTypesAreReadInAnyCase) {
+  const std::string body(error_body);
+  const std::string stream =
+      "HTTP/1.1 200 OK\r\ncontent-TYPE:Application/JSON; charset=utf-8\r\n"
+      "CONTENT-length:\t" +
+      std::to_string(body.size()) + " \r\n\r\n" + body;
+  expect_at_every_split(stream, {.replies = 1, .rpc_errors = 1});
+}
+
+TEST(FramingTest, LargeBodiesAreFramedAndTheFirstIsChecked) {
+  const std::string large = R"({"jsonrpc":"2.0","result":")" +
+                            std::string(3 * ReplyReader::checked_size_max, 'x') + R"(","id":1})";
+  const std::string one = reply(large);
+  for (const std::size_t step : {std::size_t{1}, std::size_t{100}, std::size_t{4096}}) {
+    Feeder feeder;
+    const std::string stream = one + one + one + reply(good_body);
+    for (std::size_t i = 0; i < stream.size(); i += step) {
+      feeder.feed(std::string_view(stream).substr(i, step));
+    }
+    EXPECT_EQ(feeder.seen(), (Seen{.replies = 4}));
+    EXPECT_TRUE(feeder.between_replies());
+    EXPECT_EQ(feeder.counts().bodies_checked, 2u);
+    EXPECT_EQ(feeder.counts().bodies_unchecked, 2u);
+  }
+}
+
+TEST(FramingTest, OneInAThousandLargeBodiesIsChecked) {
+  const std::string text(2 * ReplyReader::checked_size_max, 'x');
+  const std::string good = reply(R"({"jsonrpc":"2.0","result":")" + text + R"(","id":1})");
+  const std::string wrong = reply(R"({"jsonrpc":"2.0","error":")" + text + R"(","id":1})");
+  Feeder feeder;
+  const auto feed = [&feeder](std::string_view bytes) {
+    feeder.feed(bytes.substr(0, 4096));
+    feeder.feed(bytes.substr(4096));
+  };
+  for (std::uint64_t i = 0; i < ReplyReader::sample_every; ++i) feed(good);
+  feed(wrong);
+  EXPECT_EQ(feeder.seen(), (Seen{.replies = ReplyReader::sample_every + 1, .rpc_errors = 1}));
+}
+
+TEST(FramingTest, RandomStreamsGiveTheSameCountsAtRandomSplits) {
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  const std::vector<std::string> kinds = {
+      reply(good_body),
+      reply(good_body, "200 OK", "Wed, 29 Jul 2026 10:00:00 GMT"),
+      reply(error_body),
+      reply(error_body, "500 Internal Server Error"),
+      reply(R"({"jsonrpc":"2.0","result":")" + std::string(5000, 'y') + R"(","id":1})"),
+      std::string("HTTP/1.1 204 No Content\r\n\r\n")};
+  for (int round = 0; round < 300; ++round) {
+    std::string stream;
+    Seen expected;
+    for (std::size_t count = 1 + random() % 12; count != 0; --count) {
+      const std::size_t kind = random() % kinds.size();
+      stream += kinds[kind];
+      ++expected.replies;
+      if (kind == 2 || kind == 3) ++expected.rpc_errors;
+      if (kind == 3) ++expected.status_errors;
+    }
+    Feeder feeder;
+    for (std::size_t i = 0; i < stream.size();) {
+      const std::size_t step = 1 + random() % (random() % 2 == 0 ? 40 : 4096);
+      feeder.feed(std::string_view(stream).substr(i, step));
+      i += step;
+    }
+    ASSERT_EQ(feeder.seen(), expected);
+    ASSERT_TRUE(feeder.between_replies());
+  }
+}
+
+}  // namespace
+}  // namespace ringload
