@@ -48,7 +48,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "literal() spells littl
 
 // Requires: name has size token bytes.
 // PERF: inlined by force, for a call in the loop over lines makes it load its vector constants
-// anew: 686 instead of 560 instructions for 96 bytes (bench/micro/http_bench.cpp).
+// anew: 686 instead of 600 instructions for 96 bytes (parse_complete/small).
 [[gnu::always_inline]] inline FieldKind classify(const char* name, std::uint32_t size) {
   switch (size) {
     case 4:

@@ -160,7 +160,6 @@ void add_codings(Cases& cases) {
     cases.push_back({"F7 " + value, head_with("Transfer-Encoding: " + value + "\r\n"), 400});
   }
   cases.push_back({"F11", "POST / HTTP/1.0\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n", 400});
-  cases.push_back({"F11 first", "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", 400});
 }
 
 void add_lines(Cases& cases) {
