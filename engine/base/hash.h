@@ -1,61 +1,42 @@
 #pragma once
 
-// A short hash for short names. Only registered names are stored in tables built with it, so a
-// client cannot make them long; the seed is chosen at build time of the table.
+// Hashing and comparing short names without calls and without branches on their length. Only
+// registered names are stored in tables built with it, so a client cannot make chains long; the seed
+// is chosen when the table is built.
 
 #include <cstdint>
 #include <cstring>
 
 namespace ringrpc::base {
 
-// Compares short texts without a call. Requires: both have size readable bytes.
-inline bool same_bytes(const char* a, const char* b, std::uint32_t size) {
-  if (size > 16) return std::memcmp(a, b, size) == 0;
-  if (size >= 8) {
-    std::uint64_t words[4];
-    std::memcpy(&words[0], a, 8);
-    std::memcpy(&words[1], b, 8);
-    std::memcpy(&words[2], a + size - 8, 8);
-    std::memcpy(&words[3], b + size - 8, 8);
-    return words[0] == words[1] && words[2] == words[3];
-  }
-  if (size >= 4) {
-    std::uint32_t words[4];
-    std::memcpy(&words[0], a, 4);
-    std::memcpy(&words[1], b, 4);
-    std::memcpy(&words[2], a + size - 4, 4);
-    std::memcpy(&words[3], b + size - 4, 4);
-    return words[0] == words[1] && words[2] == words[3];
-  }
-  for (std::uint32_t i = 0; i < size; ++i) {
-    if (a[i] != b[i]) return false;
-  }
-  return true;
-}
-
-// Hashes the length with the first and the last eight bytes: two loads, two multiplications.
-// Requires: data has size readable bytes.
-inline std::uint64_t hash_name(const char* data, std::uint32_t size, std::uint64_t seed) {
+// The ends of a name: its first eight bytes (fewer: the rest is zero) and its last eight (zero when
+// it has no more than eight). With the size they are the whole name up to 16 bytes.
+struct NameKey {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
-  if (size >= 8) [[likely]] {
-    std::memcpy(&first, data, 8);
-    std::memcpy(&last, data + size - 8, 8);
-  } else if (size >= 4) {
-    std::uint32_t low = 0;
-    std::uint32_t high = 0;
-    std::memcpy(&low, data, 4);
-    std::memcpy(&high, data + size - 4, 4);
-    first = low;
-    last = high;
-  } else if (size > 0) {
-    first = static_cast<unsigned char>(data[0]);
-    last = (static_cast<std::uint64_t>(static_cast<unsigned char>(data[size / 2])) << 8) |
-           static_cast<unsigned char>(data[size - 1]);
+  std::uint32_t size = 0;
+
+  bool operator==(const NameKey&) const = default;
+};
+
+// Requires: 8 readable bytes at data, whatever the size; what is behind the name never matters.
+inline NameKey name_key(const char* data, std::uint32_t size) {
+  NameKey key;
+  key.size = size;
+  std::memcpy(&key.first, data, 8);
+  if (size > 8) {
+    std::memcpy(&key.last, data + size - 8, 8);
+  } else if (size < 8) {
+    key.first &= (std::uint64_t{1} << (size * 8)) - 1;
   }
-  std::uint64_t mixed = (first ^ seed) * 0x9E3779B97F4A7C15u;
+  return key;
+}
+
+// Two multiplications over the key; the name's middle is left to the comparison.
+inline std::uint64_t hash_key(const NameKey& key, std::uint64_t seed) {
+  std::uint64_t mixed = (key.first ^ seed) * 0x9E3779B97F4A7C15u;
   mixed ^= mixed >> 32;
-  mixed = (mixed + last + size) * 0xD6E8FEB86659FD93u;
+  mixed = (mixed + key.last + key.size) * 0xD6E8FEB86659FD93u;
   return mixed ^ (mixed >> 32);
 }
 

@@ -14,6 +14,13 @@ namespace {
 
 constexpr std::uint64_t seeds_tried = 16;
 
+// The name's bytes with room behind them, which a std::string does not promise.
+base::NameKey key_of(const std::string& name) {
+  std::string padded = name;
+  padded.append(8, '\0');
+  return base::name_key(padded.data(), static_cast<std::uint32_t>(name.size()));
+}
+
 // Returns: the current methods as a list in a fixed order, so that tables are reproducible.
 template <typename Methods>
 std::vector<const Method*> listed(const Methods& methods) {
@@ -49,13 +56,11 @@ std::uint32_t Table::fill(std::uint64_t seed) {
   seed_ = seed;
   std::uint32_t longest = 0;
   for (const Method* method : methods_) {
-    const std::uint64_t hash = base::hash_name(
-        method->name.data(), static_cast<std::uint32_t>(method->name.size()), seed_);
-    std::uint64_t i = hash & mask_;
+    const base::NameKey key = key_of(method->name);
+    std::uint64_t i = base::hash_key(key, seed_) & mask_;
     std::uint32_t probes = 1;
     for (; slots_[i].method != nullptr; i = (i + 1) & mask_) ++probes;
-    slots_[i] = Slot{hash, method->name.data(), method,
-                     static_cast<std::uint32_t>(method->name.size())};
+    slots_[i] = Slot{key, method};
     longest = std::max(longest, probes);
   }
   return longest;

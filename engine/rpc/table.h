@@ -1,7 +1,7 @@
 #pragma once
 
 // The methods: an immutable table that workers read without locks, and the registry that replaces
-// it. Lookups are one hash, one compare of 32 bits and one of the name.
+// it. Lookups are one hash and one compare of the name's ends.
 
 #include <atomic>
 #include <cstddef>
@@ -51,13 +51,14 @@ class Table {
   explicit Table(const std::vector<const Method*>& methods);
 
   // Returns: the method of that name, or null. Wait-free; the probe length is bounded at build time.
+  // Requires: the name is empty, or 8 bytes at name.data() are readable, as in a message.
   [[nodiscard]] const Method* find(std::string_view name) const {
-    const std::uint32_t size = static_cast<std::uint32_t>(name.size());
-    const std::uint64_t hash = base::hash_name(name.data(), size, seed_);
-    for (std::uint64_t i = hash & mask_;; i = (i + 1) & mask_) {
+    if (name.empty()) [[unlikely]] return nullptr;
+    const base::NameKey key =
+        base::name_key(name.data(), static_cast<std::uint32_t>(name.size()));
+    for (std::uint64_t i = base::hash_key(key, seed_) & mask_;; i = (i + 1) & mask_) {
       const Slot& slot = slots_[i];
-      if (slot.hash == hash && slot.size == size && base::same_bytes(slot.name, name.data(), size))
-          [[likely]] {
+      if (slot.key == key && (key.size <= 16 || slot.method->name == name)) [[likely]] {
         return slot.method;
       }
       if (slot.method == nullptr) return nullptr;
@@ -69,10 +70,8 @@ class Table {
 
  private:
   struct Slot {
-    std::uint64_t hash = 0;
-    const char* name = nullptr;  // the method's
+    base::NameKey key;               // of no name when empty: names have at least one byte
     const Method* method = nullptr;  // null: empty
-    std::uint32_t size = 0;
   };
 
   // Returns: the longest probe, with the slots filled for that seed.

@@ -3,6 +3,8 @@
 #include <ringrpc/limits.h>
 #include <sched.h>
 
+#include <cstring>
+
 #include "engine/base/assert.h"
 #include "engine/base/clock.h"
 
@@ -18,10 +20,12 @@ constexpr std::uint32_t segment_count = 64;
 thread_local std::size_t context_hint = 0;
 
 void append_all(Outbox& outbox, OutList& out, std::string& text) {
-  text.clear();
+  text.resize(out.size);
+  char* at = text.data();
   while (!out.empty()) {
     const Segment& front = outbox.front(out);
-    text.append(front.data, front.size);
+    std::memcpy(at, front.data, front.size);
+    at += front.size;
     outbox.taken(out, front.size);
   }
 }
@@ -109,7 +113,9 @@ void InMemory::call(std::string_view json, bool padded, std::string& reply) {
     }
     outcome = context.answerer.end(message, writer);
   }
-  reply.assign(writer.view().substr(0, outcome.has_body ? writer.size() : 0));
+  const std::size_t size = outcome.has_body ? writer.size() : 0;
+  reply.resize(size);
+  std::memcpy(reply.data(), writer.begin(), size);
   room.abandon();
   base::Epochs::rest(context.reader);
   context.busy.store(false, std::memory_order_release);
