@@ -255,26 +255,35 @@ Step Framer::read_chunks(Connection& connection, Input& input, Request& request)
     std::string_view piece;
     const http::ChunkDecoder::Status status = connection.partial->chunks.next(cursor, end, piece);
     input.consume(static_cast<std::uint32_t>(cursor - input.data));
-    switch (status) {
-      case http::ChunkDecoder::Status::need_more:
-        return Step::need_input;
-      case http::ChunkDecoder::Status::refused:
-        return broken(request, connection.partial->chunks.http_status());
-      case http::ChunkDecoder::Status::done:
-        return whole(*connection.partial, request);
-      case http::ChunkDecoder::Status::piece:
-        break;
+    if (status == http::ChunkDecoder::Status::refused) {
+      return broken(request, connection.partial->chunks.http_status());
     }
+    if (too_large(*connection.partial, piece.size())) return refuse_chunked(connection, request);
+    if (status == http::ChunkDecoder::Status::need_more) return Step::need_input;
+    if (status == http::ChunkDecoder::Status::done) return whole(*connection.partial, request);
     const std::uint32_t size = static_cast<std::uint32_t>(piece.size());
-    const std::uint32_t body = connection.partial->message_size - connection.partial->head_size;
-    if (size > options_.message_size_max - body) {
-      options_.counters->add(base::Counter::limit_message_size);
-      return broken(request, 413);
-    }
     Input bytes{const_cast<char*>(piece.data()), size};
     if (!append(connection, bytes, size)) return broken(request, 503);
     connection.partial->message_size += size;
   }
+}
+
+// Returns: whether the body is over the limit, what its current chunk has announced included.
+bool Framer::too_large(const Partial& partial, std::size_t piece) const {
+  const std::uint64_t body = partial.message_size - partial.head_size;
+  const std::uint64_t coming = partial.chunks.remaining();
+  const std::uint64_t most = options_.message_size_max;
+  return body + piece > most || coming > most - body - piece;
+}
+
+Step Framer::refuse_chunked(Connection& connection, Request& request) {
+  read_again(*connection.partial, request);
+  request.admission = {.target = Target::none,
+                       .status = 413,
+                       .code = rpc::ErrorCode::request_too_large,
+                       .counter = base::Counter::limit_message_size};
+  request.last = true;
+  return Step::refused;
 }
 
 // Chunks that were kept while the connection was paused: decoded in place, since what they hold is
@@ -290,6 +299,7 @@ Step Framer::decode_kept_chunks(Connection& connection, Request& request) {
     if (status == http::ChunkDecoder::Status::refused) {
       return broken(request, partial.chunks.http_status());
     }
+    if (too_large(partial, piece.size())) return refuse_chunked(connection, request);
     if (status != http::ChunkDecoder::Status::piece) {
       std::memmove(out, cursor, static_cast<std::size_t>(end - cursor));
       partial.end = static_cast<std::uint32_t>(out - partial.data() + (end - cursor));
@@ -303,16 +313,20 @@ Step Framer::decode_kept_chunks(Connection& connection, Request& request) {
 }
 
 // The head was parsed when it came; parsing it again is cheaper than remembering it.
-Step Framer::whole(Partial& partial, Request& request) {
+void Framer::read_again(Partial& partial, Request& request) {
   const char* begin = partial.data() + partial.begin;
-  const http::HeadResult head =
-      http::parse_head(begin, begin + partial.head_size, head_);
+  const http::HeadResult head = http::parse_head(begin, begin + partial.head_size, head_);
   RINGRPC_ASSERT(head.status == http::HeadStatus::complete, partial.head_size);
   request.head = &head_;
-  request.admission = admit(*request.head, *options_.hosts, options_.message_size_max);
+  request.last = head_.close;
+}
+
+Step Framer::whole(Partial& partial, Request& request) {
+  read_again(partial, request);
+  request.admission = admit(head_, *options_.hosts, options_.message_size_max);
   RINGRPC_ASSERT(request.admission.target != Target::none, request.admission.status);
-  request.last = request.head->close;
-  request.body = {begin + partial.head_size, partial.message_size - partial.head_size};
+  request.body = {partial.data() + partial.begin + partial.head_size,
+                  partial.message_size - partial.head_size};
   partial.whole = true;
   return Step::message;
 }

@@ -3,6 +3,7 @@
 // One whole HTTP request out of a connection's bytes: in the receive buffer when it came in one
 // piece, else in a block of the pool where its pieces are put together once.
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -78,6 +79,9 @@ class Framer {
   Step read_length(Connection& connection, Input& input, Request& request);
   Step read_chunks(Connection& connection, Input& input, Request& request);
   Step decode_kept_chunks(Connection& connection, Request& request);
+  [[nodiscard]] bool too_large(const Partial& partial, std::size_t piece) const;
+  Step refuse_chunked(Connection& connection, Request& request);
+  void read_again(Partial& partial, Request& request);
   Step whole(Partial& partial, Request& request);
   void settle(Connection& connection);
   void drop(Connection& connection, Input& input);
