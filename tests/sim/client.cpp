@@ -1,0 +1,188 @@
+#include "tests/sim/client.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace ringrpc::sim {
+namespace {
+
+constexpr std::string_view head_end = "\r\n\r\n";
+
+// Returns: the length that a response's head announces; 0 without one.
+std::size_t length_of(const std::string& head) {
+  const std::size_t at = head.find("\r\nContent-Length:");
+  if (at == std::string::npos) return 0;
+  std::size_t digits = at + 17;
+  while (head[digits] == ' ') ++digits;
+  std::size_t length = 0;
+  std::from_chars(head.data() + digits, head.data() + head.size(), length);
+  return length;
+}
+
+std::string shortened(const std::string& text) {
+  if (text.size() <= 400) return text;
+  return text.substr(0, 400) + "... (" + std::to_string(text.size()) + " bytes)";
+}
+
+}  // namespace
+
+std::string Client::step(std::mt19937_64& random, const Excuses& excuses) {
+  if (left_) return {};
+  if (random() % 100 < habits_.reset_percent) {
+    io_.client_reset(id_);
+    left_ = disturbed_ = true;
+    return {};
+  }
+  if (random() % 100 < habits_.fin_early) {
+    io_.client_fin(id_);
+    left_ = true;
+    return {};
+  }
+  if (habits_.reads_slowly && random() % 4 == 0) {
+    stopped_reading_ = !stopped_reading_;
+    if (stopped_reading_) {
+      io_.client_stop_reading(id_, random() % 2000);
+    } else {
+      io_.client_resume_reading(id_);
+    }
+  }
+  write_some(1 + random() % habits_.write_max, false);
+  return stopped_reading_ && random() % 8 != 0 ? std::string() : read(excuses);
+}
+
+std::string Client::go_on(const Excuses& excuses) {
+  moved_ = false;
+  if (stopped_reading_) io_.client_resume_reading(id_);
+  stopped_reading_ = false;
+  std::string complaint = read(excuses);
+  if (!left_) write_some(~std::size_t{0}, true);
+  return complaint;
+}
+
+// Returns: how many bytes of the next request may be written now.
+std::size_t Client::limit_of_writing(bool to_the_end) const {
+  const Request& next = script_[written_requests_];
+  const bool waits = next.expects_continue && habits_.waits_for_continue && !to_the_end;
+  const bool told = may_continue_ && answered_ == written_requests_;
+  return waits && !told ? next.head_size : next.bytes.size();
+}
+
+void Client::write_some(std::size_t most, bool to_the_end) {
+  while (most > 0 && written_requests_ < script_.size() && !ended_ && !io_.client_gone(id_)) {
+    if (!habits_.pipelines && written_requests_ > answered_) return;
+    const Request& next = script_[written_requests_];
+    const std::size_t limit = limit_of_writing(to_the_end);
+    if (limit <= written_bytes_) return;
+    const std::size_t size = std::min(most, limit - written_bytes_);
+    io_.client_write(id_, std::string_view(next.bytes).substr(written_bytes_, size));
+    moved_ = true;
+    most -= size;
+    written_bytes_ += size;
+    if (written_bytes_ < next.bytes.size()) continue;
+    written_bytes_ = 0;
+    ++written_requests_;
+  }
+}
+
+std::string Client::read(const Excuses& excuses) {
+  const std::string more = io_.client_read(id_);
+  if (!more.empty()) moved_ = true;
+  heard_ += more;
+  for (;;) {
+    const std::size_t end = heard_.find(head_end);
+    if (end == std::string::npos) break;
+    const std::string head = heard_.substr(0, end + 2);
+    const std::size_t length = length_of(head);
+    if (heard_.size() < end + 4 + length) break;
+    const std::string body = heard_.substr(end + 4, length);
+    heard_.erase(0, end + 4 + length);
+    std::string complaint = take_answer(head, body, excuses);
+    if (!complaint.empty()) return complaint;
+  }
+  // A whole answer has a head by now; what cannot begin one is somebody else's, or damaged.
+  const std::string_view start = std::string_view("HTTP/1.1 ").substr(0, heard_.size());
+  if (!std::string_view(heard_).starts_with(start)) return complain("no answer begins so", heard_);
+  return {};
+}
+
+std::string Client::take_answer(const std::string& head, const std::string& body,
+                                const Excuses& excuses) {
+  int status = 0;
+  if (head.starts_with("HTTP/1.1 ")) std::from_chars(head.data() + 9, head.data() + 12, status);
+  const bool closes = head.find("\r\nConnection: close\r\n") != std::string::npos;
+  if (ended_) return complain("an answer after the last one", head + body);
+  if (status == 408 && excuses.time) {
+    ended_ = disturbed_ = true;
+    return closes ? std::string() : complain("408 without close", head);
+  }
+  const bool begun = answered_ < written_requests_ ||
+                     (answered_ == written_requests_ && written_bytes_ > 0);
+  if (!begun) return complain("an answer that nobody asked for", head + body);
+  const Request& request = script_[answered_];
+  if (status == 100) {
+    if (!request.expects_continue || may_continue_) return complain("an unexpected 100", head);
+    may_continue_ = true;
+    return {};
+  }
+  if (status == 503 && excuses.memory) {
+    ended_ = disturbed_ = true;
+    return closes && body.empty() ? std::string() : complain("not our 503", head + body);
+  }
+  const Answer& answer = request.answer;
+  const bool short_of_memory =
+      excuses.memory && body.find("\"code\":-31004") != std::string::npos;
+  if (status != answer.status) return complain("another status", head + body);
+  if (body != answer.body && !short_of_memory) return complain("another body", head + body);
+  if (closes != answer.close && !(closes && excuses.stopping)) {
+    return complain("another end", head + body);
+  }
+  if (closes && !answer.close) disturbed_ = true;
+  ended_ = closes;
+  may_continue_ = false;
+  ++answered_;
+  return {};
+}
+
+std::string Client::complain(const std::string& what, const std::string& heard) const {
+  std::string text = "client " + std::to_string(id_) + ", answer " + std::to_string(answered_) +
+                     ": " + what + "\n  heard: " + shortened(heard);
+  if (answered_ >= script_.size()) return text;
+  const Answer& answer = script_[answered_].answer;
+  return text + "\n  expected: " + std::to_string(answer.status) + " " + shortened(answer.body) +
+         "\n  asked: " + shortened(script_[answered_].bytes);
+}
+
+bool Client::is_done() const {
+  return ended_ || (answered_ == script_.size() && heard_.empty());
+}
+
+std::string Client::check_complete() const {
+  if (is_disturbed()) return {};
+  if (!heard_.empty()) return complain("half an answer and no more", heard_);
+  if (ended_ && !io_.client_at_end(id_)) return complain("told of an end that does not come", "");
+  if (ended_) return {};
+  if (answered_ < written_requests_) return complain("no answer", "");
+  if (!left_ && io_.client_at_end(id_)) return complain("the connection ended unasked", "");
+  return {};
+}
+
+void Client::leave(std::mt19937_64& random) {
+  if (left_) return;
+  left_ = true;
+  const std::uint64_t way = random() % 3;
+  if (way == 0) io_.client_fin(id_);
+  if (way == 1) io_.client_reset(id_);
+  // Else it stays and says nothing more.
+}
+
+void Client::count(std::map<std::string, std::uint64_t>& certainly,
+                   std::map<std::string, std::uint64_t>& possibly) const {
+  for (std::size_t i = 0; i < script_.size(); ++i) {
+    for (const auto& [method, times] : script_[i].answer.started) {
+      if (i < answered_) certainly[method] += times;
+      if (i < written_requests_) possibly[method] += times;
+    }
+  }
+}
+
+}  // namespace ringrpc::sim

@@ -1,0 +1,86 @@
+#pragma once
+
+// One simulated client: writes its script in pieces of any size, reads or does not read, leaves in
+// one of several ways, and compares every byte that it hears with what the model expects.
+
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/sim/script.h"
+#include "tests/support/fake_io.h"
+
+namespace ringrpc::sim {
+
+// What may happen to an answer in this run that is nobody's mistake.
+struct Excuses {
+  bool memory = false;    // pools are small: 503, -31004 or an early end
+  bool time = false;      // deadlines may have passed: 408 or an early end
+  bool stopping = false;  // the server leaves: answers may carry "close", connections may end
+};
+
+// Thread: one. Lifetime: the backend outlives it.
+class Client {
+ public:
+  struct Habits {
+    std::uint32_t write_max = 1;    // bytes of one write
+    bool pipelines = false;         // does not wait for answers
+    bool reads_slowly = false;      // stops reading now and then
+    bool waits_for_continue = true;
+    std::uint32_t reset_percent = 0;  // of its steps
+    std::uint32_t fin_early = 0;    // half closes with answers outstanding, percent of its steps
+  };
+
+  Client(testing::FakeIo& io, testing::FakeIo::ClientId id, std::vector<Request> script,
+         const Habits& habits)
+      : io_(io), id_(id), script_(std::move(script)), habits_(habits) {}
+
+  // Does one thing: writes, reads, pauses, leaves. Returns: a complaint, empty for none.
+  std::string step(std::mt19937_64& random, const Excuses& excuses);
+
+  // Writes and reads as much as it can, to the end of its script. Returns: as step().
+  std::string go_on(const Excuses& excuses);
+
+  // What is outstanding when nothing moves any more. Returns: a complaint, empty for none.
+  [[nodiscard]] std::string check_complete() const;
+
+  void leave(std::mt19937_64& random);
+
+  [[nodiscard]] bool has_left() const { return left_; }
+  [[nodiscard]] bool moved() const { return moved_; }
+  // Nothing is left to be said or heard.
+  [[nodiscard]] bool is_done() const;
+  // The connection was cut by the network, the client or an excuse: answers may be missing.
+  [[nodiscard]] bool is_disturbed() const { return disturbed_ || io_.client_gone(id_); }
+
+  // Adds what has certainly run (answered), and what may have run (written in whole).
+  void count(std::map<std::string, std::uint64_t>& certainly,
+             std::map<std::string, std::uint64_t>& possibly) const;
+
+ private:
+  void write_some(std::size_t most, bool to_the_end);
+  [[nodiscard]] std::size_t limit_of_writing(bool to_the_end) const;
+  std::string read(const Excuses& excuses);
+  std::string take_answer(const std::string& head, const std::string& body,
+                          const Excuses& excuses);
+  std::string complain(const std::string& what, const std::string& heard) const;
+
+  testing::FakeIo& io_;
+  testing::FakeIo::ClientId id_;
+  std::vector<Request> script_;
+  Habits habits_;
+  std::size_t written_requests_ = 0;  // in whole
+  std::size_t written_bytes_ = 0;     // of the next one
+  std::size_t answered_ = 0;
+  bool may_continue_ = false;  // 100 has come for the next answer
+  bool stopped_reading_ = false;
+  bool left_ = false;
+  bool ended_ = false;  // an answer said that the connection ends
+  bool disturbed_ = false;
+  bool moved_ = false;  // since go_on() began
+  std::string heard_;
+};
+
+}  // namespace ringrpc::sim

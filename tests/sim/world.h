@@ -1,0 +1,76 @@
+#pragma once
+
+// A whole simulated run out of one number: the server's options, its faults, its clients and the
+// order of everything that happens.
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/http/hosts.h"
+#include "engine/rpc/table.h"
+#include "engine/serve/responder.h"
+#include "engine/serve/worker_options.h"
+#include "tests/sim/client.h"
+#include "tests/sim/fake_worker.h"
+
+namespace ringrpc::sim {
+
+// What runs in simulation: sums over runs, printed to show that the faults were really there.
+struct Coverage {
+  std::uint64_t runs = 0;
+  std::uint64_t turns = 0;
+  std::uint64_t clients = 0;
+  std::uint64_t answers_checked = 0;
+  std::uint64_t counters[base::counter_count] = {};
+};
+
+// Lifetime: one run.
+class World final : public serve::Oracle {
+ public:
+  explicit World(std::uint64_t seed);
+  ~World() override;
+
+  // Returns: what went wrong, empty for nothing. Aborts when an assertion of the engine fails.
+  std::string run(Coverage& coverage);
+
+  [[nodiscard]] bool ready() const override { return true; }
+  [[nodiscard]] std::string metrics() const override { return "none\n"; }
+
+ private:
+  void choose_options();
+  void add_methods();
+  void connect();
+  void turn();
+  std::string mix();
+  std::string settle();
+  std::string check_answers();
+  std::string check_starts();
+  std::string empty_the_house();
+  std::string stop();
+  bool run_until_idle();
+  [[nodiscard]] std::uint64_t counted(base::Counter counter) const;
+  [[nodiscard]] Excuses excuses() const;
+
+  std::mt19937_64 random_;
+  std::uint64_t seed_;
+  rpc::Registry registry_;
+  http::HostPolicy hosts_;
+  serve::WorkerShared shared_;
+  serve::WorkerOptions options_;
+  ServerLimits limits_;
+  testing::FakeFaults faults_;
+  Weights weights_;
+  bool is_tight_ = false;     // memory runs out
+  bool jumps_ = false;        // time jumps while clients talk
+  bool stops_early_ = false;  // the server leaves while clients talk
+  bool stopping_ = false;
+  std::uint32_t clients_max_ = 0;
+  std::uint32_t turns_ = 0;
+  std::unique_ptr<FakeWorker> worker_;
+  std::vector<std::unique_ptr<Client>> clients_;
+};
+
+}  // namespace ringrpc::sim
