@@ -1,0 +1,21 @@
+// A span of structs is refused.
+// Expect: ringrpc: a span is of const numbers
+
+#include <ringrpc/fields.h>
+
+#include <span>
+
+struct Inner {
+  int x;
+};
+struct Params {
+  int first;
+#ifdef REFUSED
+  std::span<const Inner> list;
+#else
+  std::span<const int> list;
+#endif
+  int last;
+};
+
+const ringrpc::fields::TypeInfo& params = ringrpc::fields::type_of<Params>();
