@@ -71,8 +71,13 @@ member:
   value = text + at[2];
   at += 3;
   if (*value != '"') {
-    if (*value == '{' || *value == '[') goto open_bracket;
-    if (!check_scalar(value)) return nullptr;
+    if (begins_number(*value)) {
+      if (scan_number(value) == nullptr) return nullptr;
+    } else if (*value == '{' || *value == '[') {
+      goto open_bracket;
+    } else if (!check_literal(value)) {
+      return nullptr;
+    }
   }
 after_member:
   value = text + *at++;
@@ -83,8 +88,13 @@ after_member:
 element:
   value = text + *at++;
   if (*value != '"') {
-    if (*value == '{' || *value == '[') goto open_bracket;
-    if (!check_scalar(value)) return nullptr;
+    if (begins_number(*value)) {
+      if (scan_number(value) == nullptr) return nullptr;
+    } else if (*value == '{' || *value == '[') {
+      goto open_bracket;
+    } else if (!check_literal(value)) {
+      return nullptr;
+    }
   }
 after_element:
   value = text + *at++;

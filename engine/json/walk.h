@@ -40,29 +40,30 @@ inline bool is_delimiter(char c) { return delimiters[static_cast<unsigned char>(
 
 inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// Requires: 16 readable bytes. Returns: how many of them are digits before the first that is not.
-inline std::uint32_t digits_of_16(const char* at) {
+// Requires: 16 readable bytes. Returns: a bit for each of them that is no digit.
+inline std::uint32_t non_digits_of_16(const char* at) {
 #ifdef __SSE2__
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-  // Adding 0x50 moves '0'..'9' to the ten lowest signed bytes.
-  const __m128i moved = _mm_add_epi8(bytes, _mm_set1_epi8(0x50));
-  const __m128i digits = _mm_cmplt_epi8(moved, _mm_set1_epi8(-118));
-  return static_cast<std::uint32_t>(
-      std::countr_one(static_cast<std::uint32_t>(_mm_movemask_epi8(digits))));
+  // '0' to '9' become 0 to 9, and 0x76 more leaves only their highest bits clear.
+  const __m128i values = _mm_sub_epi8(bytes, _mm_set1_epi8('0'));
+  const __m128i marked = _mm_adds_epu8(values, _mm_set1_epi8(0x76));
+  return static_cast<std::uint32_t>(_mm_movemask_epi8(marked));
 #else
-  std::uint32_t count = 0;
-  while (count < 16 && static_cast<unsigned char>(at[count] - '0') < 10) ++count;
-  return count;
+  std::uint32_t mask = 0;
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    if (static_cast<unsigned char>(at[i] - '0') > 9) mask |= 1u << i;
+  }
+  return mask;
 #endif
 }
 
 inline const char* skip_digits(const char* at) {
-  std::uint32_t count = digits_of_16(at);
-  while (count == 16) [[unlikely]] {
+  std::uint32_t others = non_digits_of_16(at);
+  while (others == 0) [[unlikely]] {
     at += 16;
-    count = digits_of_16(at);
+    others = non_digits_of_16(at);
   }
-  return at + count;
+  return at + static_cast<std::size_t>(std::countr_zero(others));
 }
 
 // The rest of a number from its point or exponent on. Returns: as scan_number().
@@ -105,8 +106,9 @@ const std::uint32_t* skip_container(Walk walk, const std::uint32_t* at);
 inline const std::uint32_t* skip_value(Walk walk, const std::uint32_t* at) {
   const char* const first = walk.text + *at;
   if (*first == '"') return at + 1;
+  if (begins_number(*first)) return scan_number(first) != nullptr ? at + 1 : nullptr;
   if (*first == '{' || *first == '[') return skip_container(walk, at);
-  return check_scalar(first) ? at + 1 : nullptr;
+  return check_literal(first) ? at + 1 : nullptr;
 }
 
 // Returns: whether a text that is this one token and white space around it is JSON. Cold: no

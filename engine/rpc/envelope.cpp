@@ -20,6 +20,7 @@ constexpr std::uint32_t member_jsonrpc = 1;
 constexpr std::uint32_t member_id = 2;
 constexpr std::uint32_t member_method = 4;
 constexpr std::uint32_t member_params = 8;
+constexpr std::uint32_t member_all = 15;
 constexpr std::uint32_t member_answer = 16;  // `result` or `error`
 
 // A name and its closing quote as they lie in memory. With the quote, one comparison of a loaded
@@ -77,15 +78,28 @@ inline std::uint32_t member_of(const char* name) {
          std::memcmp(version, "2.0", sizeof(version)) == 0;
 }
 
-// An envelope that is no call and no notification. The id stays, for the error's sake.
-[[gnu::cold, gnu::noinline]] void conclude_other(std::uint32_t seen, Envelope& out) {
+// Fills in what a message left out, and its kind. An invalid one keeps its id, for the error's
+// sake.
+[[gnu::noinline]] void complete(std::uint32_t seen, std::uint32_t faults, Envelope& out) {
+  if ((seen & member_id) == 0) {
+    out.id = {};
+    out.id_kind = IdKind::absent;
+  }
+  constexpr std::uint32_t required = member_jsonrpc | member_method;
+  const bool valid = faults == 0 && (seen & required) == required;
+  if (!valid || (seen & member_params) == 0) {
+    out.params = ParamsKind::absent;
+    out.params_first = 0;
+    out.params_end = 0;
+  }
+  if (valid) {
+    out.kind = (seen & member_id) != 0 ? EnvelopeKind::call : EnvelopeKind::notification;
+    return;
+  }
   const bool answer = (seen & (member_answer | member_method)) == member_answer;
   out.kind = answer ? EnvelopeKind::response : EnvelopeKind::invalid;
   out.method = {};
   out.method_too_long = false;
-  out.params = ParamsKind::absent;
-  out.params_first = 0;
-  out.params_end = 0;
 }
 
 [[gnu::cold, gnu::noinline]] void drop_id(Envelope& out) {
@@ -93,21 +107,10 @@ inline std::uint32_t member_of(const char* name) {
   out.id_kind = IdKind::invalid;
 }
 
-constexpr Envelope blank{.id = {},
-                         .method = {},
-                         .params_first = 0,
-                         .params_end = 0,
-                         .first = 0,
-                         .end = 0,
-                         .kind = EnvelopeKind::invalid,
-                         .params = ParamsKind::absent,
-                         .id_kind = IdKind::absent,
-                         .method_too_long = false};
-
 // Of a value that is not even a message.
 [[gnu::cold, gnu::noinline]] void set_invalid(Envelope& out, std::uint32_t first,
                                               std::uint32_t end) {
-  out = blank;
+  complete(0, 0, out);
   out.first = first;
   out.end = end;
 }
@@ -171,7 +174,7 @@ ReadResult Reader::read(const char* text, std::uint32_t size) {
 }
 
 // A text that does not end in a bracket is JSON if it is one string, number or literal. Then it is
-// a message, an invalid one. The copy gives the token the delimiter that the walk expects.
+// a message, an invalid one.
 [[gnu::cold, gnu::noinline]] ReadResult Reader::read_scalar() {
   const char* const text = index_.text();
   if (index_.count() != 1) return {ReadStatus::parse_error, 0};
@@ -200,7 +203,6 @@ struct Reader::Message {
 const std::uint32_t* Reader::read_message(json::Walk walk, const std::uint32_t* at, Envelope& out) {
   const char* const text = walk.text;
   Message message{walk, out};
-  out = blank;
   out.first = static_cast<std::uint32_t>(at - index_.positions());
   if (text[*++at] == '}') [[unlikely]] {
     ++at;
@@ -220,11 +222,10 @@ const std::uint32_t* Reader::read_message(json::Walk walk, const std::uint32_t* 
     }
   }
   out.end = static_cast<std::uint32_t>(at - index_.positions());
-  constexpr std::uint32_t required = member_jsonrpc | member_method;
-  if (message.faults != 0 || (message.seen & required) != required) [[unlikely]] {
-    conclude_other(message.seen, out);
+  if (((message.seen ^ member_all) | message.faults) == 0) [[likely]] {
+    out.kind = EnvelopeKind::call;
   } else {
-    out.kind = (message.seen & member_id) != 0 ? EnvelopeKind::call : EnvelopeKind::notification;
+    complete(message.seen, message.faults, out);
   }
   return at;
 }
@@ -279,7 +280,7 @@ inline const std::uint32_t* Reader::take_id(const std::uint32_t* value, Message&
     const std::uint32_t* const after = json::skip_value(message.walk, value);
     if (after == nullptr || *token != 'n') {
       message.faults |= member_id;
-      message.out.id_kind = IdKind::invalid;
+      drop_id(message.out);
       return after;
     }
     end = token + 4;
@@ -305,6 +306,7 @@ inline const std::uint32_t* Reader::take_method(const std::uint32_t* value, Mess
   if (index_.has_backslash()) [[unlikely]]
     name = unescape_method(name);
   message.out.method = name;
+  message.out.method_too_long = false;
   if (name.size() - 1 >= limits::method_size_max) [[unlikely]] {
     if (name.empty()) message.faults |= member_method;
     message.out.method = {};
@@ -323,6 +325,7 @@ inline const std::uint32_t* Reader::take_params(const std::uint32_t* value, Mess
     message.out.params = ParamsKind::other;
     after = json::skip_value(message.walk, value);
   }
+  if (after == nullptr) return nullptr;
   message.out.params_first = static_cast<std::uint32_t>(value - index_.positions());
   message.out.params_end = static_cast<std::uint32_t>(after - index_.positions());
   return after;

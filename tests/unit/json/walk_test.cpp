@@ -56,7 +56,7 @@ TEST(Walk, every_byte_is_a_digit_or_not_at_every_place_of_a_vector) {
       std::string text(limits::padding, '5');
       text[at] = static_cast<char>(byte);
       const bool digit = byte >= '0' && byte <= '9';
-      EXPECT_EQ(digits_of_16(text.data()), digit ? 16 : at) << byte;
+      EXPECT_EQ(non_digits_of_16(text.data()), digit ? 0 : 1u << at) << byte;
     }
   }
 }
