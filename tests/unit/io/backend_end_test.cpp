@@ -172,6 +172,30 @@ TYPED_TEST(BackendEnds, AThousandConnectionsLeaveNothingBehind) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
+TYPED_TEST(BackendEnds, MoreCompletionsThanTheQueuesHoldAllArrive) {
+  constexpr std::size_t count = 4300;  // the queues of io_uring hold 512 and 4096
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit more{.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &more);
+  if (limit.rlim_max < 2 * count + 100) GTEST_SKIP() << "too few descriptors";
+  if (!this->start({.connections_max = count})) GTEST_SKIP();
+  std::vector<Peer> peers;
+  std::vector<Handle> handles;
+  for (std::size_t i = 0; i < count; ++i) {
+    peers.emplace_back(this->port());
+    handles.push_back(this->accept());
+  }
+  for (const Handle handle : handles) this->io_->close(handle);
+  for (std::size_t i = 0; i < count; ++i) this->take(EventKind::closed);
+  EXPECT_EQ(this->io_->open_count(), 0u);
+  EXPECT_TRUE(this->events_.empty());
+  const std::uint64_t overflows = this->counters_.get(base::Counter::completion_overflows);
+  EXPECT_EQ(overflows > 0, (!std::is_same_v<TypeParam, io::EpollIo>));
+  Peer peer(this->port());
+  this->finish(this->accept(), false);
+}
+
 TYPED_TEST(BackendEnds, StoppingServesTheBacklogAndThenRefuses) {
   if (!this->start()) GTEST_SKIP();
   this->turn(0);
