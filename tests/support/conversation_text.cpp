@@ -56,16 +56,20 @@ std::string Variant::apply(std::string text) const {
   return text;
 }
 
-std::string expand(std::string_view text) {
-  std::string result;
-  for (;;) {
-    const std::size_t begin = text.find("<<");
-    const std::size_t end = begin == text.npos ? text.npos : text.find(">>", begin);
-    if (end == text.npos) return result.append(text);
-    result.append(text.substr(0, begin));
-    result += expand_one(text.substr(begin + 2, end - begin - 2));
-    text.remove_prefix(end + 2);
+std::string expand(std::string_view source) {
+  std::string text(source);
+  // The innermost first, which is the one that ends first.
+  for (std::size_t end = text.find(">>"); end != text.npos; end = text.find(">>", end)) {
+    const std::size_t begin = text.rfind("<<", end);
+    if (begin == text.npos) {
+      end += 2;
+      continue;
+    }
+    const std::string bytes = expand_one(std::string_view(text).substr(begin + 2, end - begin - 2));
+    text.replace(begin, end + 2 - begin, bytes);
+    end = begin + bytes.size();
   }
+  return text;
 }
 
 std::string escaped_bytes(std::string_view source) {

@@ -16,8 +16,8 @@ struct Variant {
   [[nodiscard]] std::string apply(std::string text) const;
 };
 
-// Replaces <<N*TEXT>>, <<N,TEXT>> (with commas between) and <<x HEX HEX>>.
-std::string expand(std::string_view text);
+// Replaces <<N*TEXT>>, <<N,TEXT>> (with commas between) and <<x HEX HEX>>, inner ones first.
+std::string expand(std::string_view source);
 
 // The text of a `bytes` block: \r \n \t \0 \\ and \xHH; line ends of the file count for nothing.
 std::string escaped_bytes(std::string_view text);

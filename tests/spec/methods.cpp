@@ -1,0 +1,88 @@
+#include "tests/spec/methods.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/ringrpcd/methods.h"
+
+namespace ringrpc::testing {
+namespace {
+
+struct Subtract {
+  std::int64_t minuend;
+  std::int64_t subtrahend;
+};
+
+// Takes as many numbers as there are, which no struct says.
+void sum_all(Call& call, Reply& reply) {
+  std::int64_t total = 0;
+  for (JsonValue::Entry entry = call.params().first(); entry; entry = entry.next()) {
+    std::int64_t value = 0;
+    if (!entry.value().get(value)) {
+      reply.error(1003, "Not a number");
+      return;
+    }
+    total += value;
+  }
+  reply.result().integer(total);
+}
+
+void add_specification(Server& server) {
+  server.method("subtract", [](const Subtract& in) { return in.minuend - in.subtrahend; });
+  server.method("sum", sum_all);
+  server.method("update", [](Call&) {});
+  server.method("notify_hello", [](Call&) {});
+  server.method("notify_sum", [](Call&) {});
+  server.method("get_data", [](Call&, Reply& reply) { reply.result().raw(R"(["hello",5])"); });
+}
+
+struct Point {
+  std::int64_t x;
+  std::int64_t y;
+};
+
+enum class Colour { red, green };
+
+struct Drawing {
+  std::string name;
+  std::vector<Point> list;
+  std::optional<double> scale;
+  std::optional<Colour> colour;
+  std::optional<bool> closed;
+};
+
+struct Numbers {
+  std::optional<std::int8_t> small;
+  std::optional<std::uint64_t> natural;
+  std::optional<std::int64_t> whole;
+  std::optional<double> real;
+};
+
+void add_typed(Server& server) {
+  server.method("point.sum", [](const Point& in) { return in.x + in.y; });
+  server.method("point.strict", [](const Point& in) { return in.x + in.y; }, {.strict = true});
+  server.method("draw", [](const Drawing& in) { return in; });
+  server.method("numbers", [](const Numbers& in) { return in; });
+  server.method("nothing", []() {});
+  server.method("wrong.number", []() { return 0.0 / 0.0; });
+  server.method("wrong.text", []() { return std::string("\xff"); });
+}
+
+}  // namespace
+
+bool add_methods(Server& server, std::string_view set, std::uint32_t reply_size_max) {
+  if (set == "demo") {
+    ringrpcd::add_methods(server, reply_size_max);
+  } else if (set == "specification") {
+    add_specification(server);
+  } else if (set == "typed") {
+    add_typed(server);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace ringrpc::testing

@@ -1,0 +1,218 @@
+// Goal: what a client sends gets the answer that the protocol's page promises, however the bytes
+// arrive. Method: the conversations of tests/spec/*.md, in memory and over real sockets on both
+// backends: whole, cut in two at every offset, and byte by byte, where the server has taken each
+// piece before the next one is sent.
+//
+// Usage: spec_test [gtest flags]
+
+#include <gtest/gtest.h>
+#include <ringrpc/server.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/spec/methods.h"
+#include "tests/spec/player.h"
+#include "tests/support/conversation.h"
+
+namespace ringrpc::testing {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t cuts_max = 40;
+#else
+constexpr std::size_t cuts_max = 400;
+#endif
+// Longer ones are cut at random offsets too, and not sent byte by byte.
+constexpr std::size_t bytes_max = 2 * cuts_max;
+constexpr int complaints_max = 10;
+
+enum class Mode { in_memory, whole, cut, bytes };
+
+class Conversations : public ::testing::Test {
+ public:
+  Conversations(const ConversationFile& file, Mode mode, IoChoice io)
+      : file_(file), mode_(mode), io_(io) {}
+
+  void TestBody() override {
+    ASSERT_EQ(file_.error, "");
+    start();
+    if (HasFatalFailure()) return;
+    for (const Conversation& one : file_.conversations) {
+      if (complaints_ >= complaints_max) break;
+      mode_ == Mode::in_memory ? play_in_memory(one) : play(one);
+    }
+    player_.reset();
+    if (mode_ != Mode::in_memory) {
+      ASSERT_EQ(server_->stop(), 0);
+      check_baseline();
+    }
+  }
+
+ private:
+  void start() {
+    Options options;
+    options.listen = "127.0.0.1:0";
+    options.workers = 1;
+    options.io = io_;
+    options.pin = false;
+    std::string methods = "demo";
+    for (const auto& [name, value] : file_.options) {
+      const auto number = [&value = value] {
+        return static_cast<std::uint32_t>(std::stoul(value));
+      };
+      if (name == "methods")
+        methods = value;
+      else if (name == "message_size_max")
+        options.message_size_max = number();
+      else if (name == "reply_size_max")
+        options.reply_size_max = number();
+      else if (name == "batch_length_max")
+        options.batch_length_max = number();
+      else if (name == "host")
+        options.hosts.push_back(value);
+      else if (name == "origin")
+        options.origins.push_back(value);
+      else
+        FAIL() << "no option of a server: " << name;
+    }
+    server_ = std::make_unique<Server>(options);
+    ASSERT_TRUE(add_methods(*server_, methods, options.reply_size_max)) << methods;
+    if (mode_ == Mode::in_memory) return;
+    ASSERT_TRUE(server_->start()) << server_->error();
+    player_ = std::make_unique<Player>(*server_);
+  }
+
+  void complain(const Conversation& one, const std::string& how, const std::string& complaint) {
+    if (complaint.empty()) return;
+    ++complaints_;
+    ADD_FAILURE() << one.place << ": " << one.name << how << "\n " << complaint;
+  }
+
+  void play_in_memory(const Conversation& one) {
+    if (!one.is_single()) return;
+    std::string answer;
+    server_->call_http(one.steps[0].bytes, answer);
+    const Match match = match_reply(one.steps[1].reply, answer);
+    complain(one, "",
+             match.state == MatchState::more ? "cut short: " + shown(answer) : match.complaint);
+    if (match.state == MatchState::matched && match.size != answer.size()) {
+      complain(one, "", "there came more: " + shown(answer));
+    }
+    if (!one.steps[0].message.has_value()) return;
+    server_->call(*one.steps[0].message, answer);
+    if (answer != one.steps[1].reply.body) complain(one, " (call)", shown(answer));
+  }
+
+  void play(const Conversation& one) {
+    if (mode_ == Mode::whole) {
+      const std::string before = server_->metrics();
+      complain(one, "", player_->play(one, {}));
+      check_counts(one, before);
+      complain(one, "", player_->probe());
+      return;
+    }
+    std::size_t sends = 0;
+    for (const Step& step : one.steps) {
+      if (step.kind != Step::Kind::send) continue;
+      mode_ == Mode::cut ? play_cut(one, sends, step.bytes.size())
+                         : play_bytes(one, sends, step.bytes.size());
+      ++sends;
+    }
+    complain(one, " (torn)", player_->probe());
+  }
+
+  void play_cut(const Conversation& one, std::size_t step, std::size_t size) {
+    std::vector<std::size_t> offsets;
+    for (std::size_t i = 1; i < size; ++i) offsets.push_back(i);
+    if (offsets.size() > cuts_max) {
+      std::shuffle(offsets.begin(), offsets.end(), random_);
+      offsets.resize(cuts_max);
+    }
+    for (const std::size_t offset : offsets) {
+      if (complaints_ >= complaints_max) return;
+      const std::string how =
+          " (send " + std::to_string(step) + " cut at " + std::to_string(offset) + ")";
+      complain(one, how, player_->play(one, {.step = step, .offset = offset}));
+    }
+  }
+
+  void play_bytes(const Conversation& one, std::size_t step, std::size_t size) {
+    if (size > bytes_max) return;
+    complain(one, " (send " + std::to_string(step) + " byte by byte)",
+             player_->play(one, {.step = step, .every_byte = true}));
+  }
+
+  void check_counts(const Conversation& one, const std::string& before) {
+    const std::string after = server_->metrics();
+    for (const auto& [name, count] : one.counts) {
+      const std::uint64_t grown = metric_of(after, name) - metric_of(before, name);
+      if (grown != count) complain(one, "", name + " grew by " + std::to_string(grown));
+    }
+  }
+
+  void check_baseline() {
+    const std::string metrics = server_->metrics();
+    for (const char* name : {"ringrpc_connections", "ringrpc_buffers_lent",
+                             "ringrpc_memory_bytes{pool=\"large_replies\"}"}) {
+      EXPECT_EQ(metric_of(metrics, name), 0u) << name;
+    }
+  }
+
+  const ConversationFile& file_;
+  const Mode mode_;
+  const IoChoice io_;
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<Player> player_;
+  std::mt19937_64 random_{seed()};
+  int complaints_ = 0;
+
+  static std::uint64_t seed() {
+    static const std::uint64_t value = std::random_device{}();
+    std::printf("seed of the cuts: %llu\n", static_cast<unsigned long long>(value));
+    return value;
+  }
+};
+
+void add_test(const ConversationFile& file, const std::string& name, Mode mode, IoChoice io) {
+  ::testing::RegisterTest(
+      file.name.c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+      [&file, mode, io]() -> Conversations* { return new Conversations(file, mode, io); });
+}
+
+std::vector<ConversationFile> read_all() {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(RINGRPC_SPEC_FOLDER)) {
+    const std::filesystem::path& path = entry.path();
+    if (path.extension() == ".md" && path.filename() != "README.md") paths.push_back(path.string());
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<ConversationFile> files;
+  for (const std::string& path : paths) files.push_back(read_conversations(path));
+  return files;
+}
+
+}  // namespace
+}  // namespace ringrpc::testing
+
+int main(int argc, char** argv) {
+  using namespace ringrpc::testing;
+  ::testing::InitGoogleTest(&argc, argv);
+  const std::vector<ConversationFile> files = read_all();
+  for (const ConversationFile& file : files) {
+    add_test(file, "HoldsInMemory", Mode::in_memory, ringrpc::IoChoice::epoll);
+    for (const auto& [io, suffix] : {std::pair{ringrpc::IoChoice::uring, "OverUring"},
+                                     std::pair{ringrpc::IoChoice::epoll, "OverEpoll"}}) {
+      add_test(file, std::string("Holds") + suffix, Mode::whole, io);
+      add_test(file, std::string("HoldsCutAnywhere") + suffix, Mode::cut, io);
+      add_test(file, std::string("HoldsByteByByte") + suffix, Mode::bytes, io);
+    }
+  }
+  return RUN_ALL_TESTS();
+}
