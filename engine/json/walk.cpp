@@ -70,14 +70,9 @@ member:
   if (text[at[0]] != '"' || text[at[1]] != ':') return nullptr;
   value = text + at[2];
   at += 3;
-  if (*value != '"') {
-    if (begins_number(*value)) {
-      if (scan_number(value) == nullptr) return nullptr;
-    } else if (*value == '{' || *value == '[') {
-      goto open_bracket;
-    } else if (!check_literal(value)) {
-      return nullptr;
-    }
+  if (!check_plain(value)) {
+    if (*value == '{' || *value == '[') goto open_bracket;
+    return nullptr;
   }
 after_member:
   value = text + *at++;
@@ -87,14 +82,9 @@ after_member:
 
 element:
   value = text + *at++;
-  if (*value != '"') {
-    if (begins_number(*value)) {
-      if (scan_number(value) == nullptr) return nullptr;
-    } else if (*value == '{' || *value == '[') {
-      goto open_bracket;
-    } else if (!check_literal(value)) {
-      return nullptr;
-    }
+  if (!check_plain(value)) {
+    if (*value == '{' || *value == '[') goto open_bracket;
+    return nullptr;
   }
 after_element:
   value = text + *at++;

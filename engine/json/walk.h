@@ -96,6 +96,9 @@ inline bool check_scalar(const char* at) {
   return begins_number(*at) ? scan_number(at) != nullptr : check_literal(at);
 }
 
+// Returns: whether the value at `at` is complete without brackets. Strings are checked already.
+inline bool check_plain(const char* at) { return *at == '"' || check_scalar(at); }
+
 // Requires: `at` is the entry of a `{` or `[`. Returns: one past the entry of the bracket that
 // closes it; nullptr if the value is not JSON, is nested deeper than limits::depth_max, or ends
 // the text (the values walked here are parts of a message, so its own bracket must follow).

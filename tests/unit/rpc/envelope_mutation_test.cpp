@@ -22,7 +22,7 @@ std::vector<std::string> seeds() {
       R"({"jsonrpc":"2.0","method":"sum","params":{"a":2,"b":3},"id":1})",
       R"({"jsonrpc":"2.0","id":"x\"y","method":"e\u0063ho","params":[1,-2.5e3,true,false,null]})",
       R"([{"jsonrpc":"2.0","method":"a","id":1},{"jsonrpc":"2.0","method":"b"},[],3])",
-      R"({"jsonrpc":"2.0","id":9007199254740993,"result":{"content":[{"type":"text","text":"x"}]}})",
+      R"({"jsonrpc":"2.0","id":9007199254740993,"result":{"content":[{"type":"text"},"x"]}})",
       R"({ "id" : null , "params" : { "s" : "\ud83d\ude00 \n" , "t" : [ [ ] , { } ] } , "m" : 0 })",
       "{\"jsonrpc\":\"2.0\",\"method\":\"\xe6\xb5\x8b\xf0\x9f\x98\x80\",\"id\":\"\xc3\xa9\"}",
       R"({"id":1,"i\u0064":2,"method":"m","method":"n","jsonrpc":"2.0","params":0})",

@@ -252,7 +252,8 @@ TEST(Envelope, names_that_resemble_members_are_unknown_members) {
   const Message message = subjects.single(
       R"({"jsonrpc":"2.0","method":"m","id":1,"i":0,"":0,"idx":0,"Id":0,"ID":0,"jsonrpc2":0,)"
       R"("jsonrp":0,"methods":0,"metho":0,"Method":0,"param":0,"paramsx":0,"res":0,"id ":0,)"
-      R"(" id":0,"id\"":0,"method\"":0,"id\u0022":0,"id\u0000":0,"method\n":0,"\u006a":0,"jsonrpc\u0000":0,)"
+      R"(" id":0,"id\"":0,"method\"":0,"id\u0022":0,"id\u0000":0,)"
+      R"("method\n":0,"\u006a":0,"jsonrpc\u0000":0,)"
       R"("\\id":0,"result":{},)"
       R"("error":null,"x":{"id":5,"method":"n","jsonrpc":"1","params":0,"method":"o"}})");
   EXPECT_EQ(message.kind, EnvelopeKind::call);
