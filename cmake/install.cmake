@@ -21,6 +21,9 @@ install(FILES
   ${PROJECT_BINARY_DIR}/cmake/ringrpc-config-version.cmake
   DESTINATION ${package_dir})
 
+file(RELATIVE_PATH prefix_from_pkgconfig
+  ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" prefix_from_pkgconfig ${prefix_from_pkgconfig})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/ringrpc.pc.in ${PROJECT_BINARY_DIR}/cmake/ringrpc.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/ringrpc.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
