@@ -103,6 +103,12 @@ std::string Socket::read_response() {
   }
 }
 
+std::string Socket::read_some() {
+  std::string bytes;
+  read_more(bytes);
+  return bytes;
+}
+
 std::string Socket::read_all() {
   std::string bytes;
   while (read_more(bytes)) {

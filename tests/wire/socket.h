@@ -29,6 +29,8 @@ class Socket {
   void reset();
   // Returns: the whole response, whose length is in its head; less when it ended before.
   std::string read_response();
+  // Returns: what is there, or the first that comes.
+  std::string read_some();
   // Returns: everything up to the end; ends with "<reset>" or "<nothing>" when it ended otherwise.
   std::string read_all();
 

@@ -225,6 +225,58 @@ TEST_P(Ends, AClientThatDoesNotReadIsResetWithItsReplies) {
   EXPECT_EQ(server_->stop(), 0);
 }
 
+// Replies that are not read end the reading of requests; what has come by then is kept.
+TEST_P(Ends, RequestsKeptWhileRepliesWaitAreReadLater) {
+  const std::string chunked =
+      "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n"
+      "10\r\n{\"jsonrpc\":\"2.0\"\r\n16;x=y\r\n,\"id\":2,\"method\":\"big\"\r\n1\r\n}\r\n0\r\n\r\n";
+  const std::string plain = post(R"({"jsonrpc":"2.0","id":2,"method":"big"})");
+  const std::string refused =
+      "POST /nope HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello";
+  const std::string answer =
+      "{\"jsonrpc\":\"2.0\",\"result\":\"" + std::string(300'000, 'x') + "\"";
+  for (const std::string& request :
+       {plain, chunked, chunked + plain, plain + refused, refused + chunked}) {
+    for (std::size_t cut : {std::size_t{0}, std::size_t{1}, std::size_t{30}, plain.size() - 1}) {
+      Socket socket(server_->port());
+      std::string requests;
+      for (int i = 0; i < 8; ++i) requests += request;
+      const std::string last = post(R"({"jsonrpc":"2.0","id":3,"method":"small"})");
+      cut = std::min(cut, last.size() - 1);
+      ASSERT_TRUE(socket.write(requests + last.substr(0, cut)));
+      std::size_t bigs = 0;
+      for (std::size_t at = requests.find("big"); at != requests.npos;
+           at = requests.find("big", at + 1)) {
+        ++bigs;
+      }
+      std::string answers;
+      std::size_t found = 0;
+      std::size_t at = 0;
+      while (found < bigs) {
+        const std::string more = socket.read_some();
+        ASSERT_FALSE(more.empty() || more.ends_with(">"))
+            << request.substr(0, 200) << " " << found << " " << more;
+        answers += more;
+        for (std::size_t next = answers.find(answer, at); next != answers.npos;
+             next = answers.find(answer, at)) {
+          at = next + answer.size();
+          ++found;
+        }
+      }
+      ASSERT_TRUE(socket.write(last.substr(cut)));
+      while (answers.find("\"result\":true", at) == answers.npos) {
+        const std::string more = socket.read_some();
+        ASSERT_FALSE(more.empty() || more.ends_with(">")) << answers.substr(at);
+        answers += more;
+      }
+      ASSERT_EQ(answers.find("HTTP/1.1 4", at), answers.npos) << answers.substr(at, 300);
+    }
+  }
+  check_baseline();
+  EXPECT_EQ(server_->stop(), 0);
+}
+
 std::string name_of(const ::testing::TestParamInfo<IoChoice>& info) {
   return info.param == IoChoice::uring ? "OverUring" : "OverEpoll";
 }
