@@ -70,6 +70,7 @@ void Framer::settle(Connection& connection) {
     partial.begin += partial.message_size;
     partial.head_size = partial.message_size = partial.body_left = 0;
     partial.chunked = partial.whole = false;
+    partial.chunks = {};
     partial.unread = true;
   }
   if (partial.begin == partial.end && partial.head_size == 0) forget(connection);
@@ -209,6 +210,8 @@ Step Framer::read_head(Connection& connection, Input& input, Request& request,
       if (!append(connection, input, head_bytes(partial, input))) return broken(request, 503);
     }
     Partial& grown = *connection.partial;
+    // What was kept came while nobody read it: its time begins now.
+    if (grown.unread) grown.started_ms = now_ms;
     grown.unread = false;
     const char* begin = grown.data() + grown.begin;
     const http::HeadResult head =
