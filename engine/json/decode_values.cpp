@@ -114,7 +114,7 @@ Place Decoder::read_json(void* target, Place at) {
       c == '{' || c == '['
           ? std::string_view(begin, static_cast<std::size_t>(text_ + behind[-1] + 1 - begin))
           : scalar_text(text_, at);
-  *static_cast<Json*>(target) = Json(raw);
+  *static_cast<Json*>(target) = Json(raw, Json::Checked());
   return behind;
 }
 

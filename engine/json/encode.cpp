@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "engine/base/assert.h"
+#include "engine/json/byte_walk.h"
+#include "engine/json/utf8.h"
 
 namespace ringrpc::json {
 
@@ -95,9 +97,21 @@ void write_optional(const TypeInfo& type, const void* value, JsonWriter& writer)
   encode(*type.element, element, writer);
 }
 
+// Returns: whether the text is one JSON value.
+[[gnu::noinline]] bool is_one_value(std::string_view text) {
+  if (!is_utf8(text)) return false;
+  ByteWalk walk(text);
+  ByteWalk::Value value;
+  if (!walk.take_value(value)) return false;
+  walk.peek();  // Steps over blanks.
+  return walk.at_end();
+}
+
 void write_json(const void* value, JsonWriter& writer) {
-  const std::string_view text = static_cast<const Json*>(value)->text();
+  const Json& json = *static_cast<const Json*>(value);
+  const std::string_view text = json.text();
   if (text.empty()) return writer.null();
+  if (!json.checked() && !is_one_value(text)) writer.fail();
   writer.raw(text);
 }
 

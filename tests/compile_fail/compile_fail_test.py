@@ -6,8 +6,8 @@ import re
 import subprocess
 import sys
 
-FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic",
-         "-Wmissing-field-initializers"]
+FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Wshadow",
+         "-Wpedantic", "-Wmissing-field-initializers"]
 
 
 def compile_it(compiler, include, path, extra):

@@ -37,6 +37,46 @@ struct HasBitField {};
     }                                              \
   } else
 
+// Requires: T is an aggregate of N members, 33 <= N <= 64, without bases.
+template <std::size_t N, class T, class F>
+constexpr auto bind_many_members(T& object, F f) {
+  // clang-format off
+  RINGRPC_BIND(33, RINGRPC_NAMES_32, e0)
+  RINGRPC_BIND(34, RINGRPC_NAMES_32, e0, e1)
+  RINGRPC_BIND(35, RINGRPC_NAMES_32, e0, e1, e2)
+  RINGRPC_BIND(36, RINGRPC_NAMES_32, e0, e1, e2, e3)
+  RINGRPC_BIND(37, RINGRPC_NAMES_32, e0, e1, e2, e3, e4)
+  RINGRPC_BIND(38, RINGRPC_NAMES_32, e0, e1, e2, e3, e4, e5)
+  RINGRPC_BIND(39, RINGRPC_NAMES_32, e0, e1, e2, e3, e4, e5, e6)
+  RINGRPC_BIND(40, RINGRPC_NAMES_40)
+  RINGRPC_BIND(41, RINGRPC_NAMES_40, f0)
+  RINGRPC_BIND(42, RINGRPC_NAMES_40, f0, f1)
+  RINGRPC_BIND(43, RINGRPC_NAMES_40, f0, f1, f2)
+  RINGRPC_BIND(44, RINGRPC_NAMES_40, f0, f1, f2, f3)
+  RINGRPC_BIND(45, RINGRPC_NAMES_40, f0, f1, f2, f3, f4)
+  RINGRPC_BIND(46, RINGRPC_NAMES_40, f0, f1, f2, f3, f4, f5)
+  RINGRPC_BIND(47, RINGRPC_NAMES_40, f0, f1, f2, f3, f4, f5, f6)
+  RINGRPC_BIND(48, RINGRPC_NAMES_48)
+  RINGRPC_BIND(49, RINGRPC_NAMES_48, g0)
+  RINGRPC_BIND(50, RINGRPC_NAMES_48, g0, g1)
+  RINGRPC_BIND(51, RINGRPC_NAMES_48, g0, g1, g2)
+  RINGRPC_BIND(52, RINGRPC_NAMES_48, g0, g1, g2, g3)
+  RINGRPC_BIND(53, RINGRPC_NAMES_48, g0, g1, g2, g3, g4)
+  RINGRPC_BIND(54, RINGRPC_NAMES_48, g0, g1, g2, g3, g4, g5)
+  RINGRPC_BIND(55, RINGRPC_NAMES_48, g0, g1, g2, g3, g4, g5, g6)
+  RINGRPC_BIND(56, RINGRPC_NAMES_56)
+  RINGRPC_BIND(57, RINGRPC_NAMES_56, h0)
+  RINGRPC_BIND(58, RINGRPC_NAMES_56, h0, h1)
+  RINGRPC_BIND(59, RINGRPC_NAMES_56, h0, h1, h2)
+  RINGRPC_BIND(60, RINGRPC_NAMES_56, h0, h1, h2, h3)
+  RINGRPC_BIND(61, RINGRPC_NAMES_56, h0, h1, h2, h3, h4)
+  RINGRPC_BIND(62, RINGRPC_NAMES_56, h0, h1, h2, h3, h4, h5)
+  RINGRPC_BIND(63, RINGRPC_NAMES_56, h0, h1, h2, h3, h4, h5, h6)
+  RINGRPC_BIND(64, RINGRPC_NAMES_64)
+  { static_assert(N == 0, "between 1 and 64 members"); }
+  // clang-format on
+}
+
 // Requires: T is an aggregate of N members, 1 <= N <= 64, without bases.
 template <std::size_t N, class T, class F>
 constexpr auto bind_members(T& object, F f) {
@@ -73,39 +113,7 @@ constexpr auto bind_members(T& object, F f) {
   RINGRPC_BIND(30, RINGRPC_NAMES_24, d0, d1, d2, d3, d4, d5)
   RINGRPC_BIND(31, RINGRPC_NAMES_24, d0, d1, d2, d3, d4, d5, d6)
   RINGRPC_BIND(32, RINGRPC_NAMES_32)
-  RINGRPC_BIND(33, RINGRPC_NAMES_32, e0)
-  RINGRPC_BIND(34, RINGRPC_NAMES_32, e0, e1)
-  RINGRPC_BIND(35, RINGRPC_NAMES_32, e0, e1, e2)
-  RINGRPC_BIND(36, RINGRPC_NAMES_32, e0, e1, e2, e3)
-  RINGRPC_BIND(37, RINGRPC_NAMES_32, e0, e1, e2, e3, e4)
-  RINGRPC_BIND(38, RINGRPC_NAMES_32, e0, e1, e2, e3, e4, e5)
-  RINGRPC_BIND(39, RINGRPC_NAMES_32, e0, e1, e2, e3, e4, e5, e6)
-  RINGRPC_BIND(40, RINGRPC_NAMES_40)
-  RINGRPC_BIND(41, RINGRPC_NAMES_40, f0)
-  RINGRPC_BIND(42, RINGRPC_NAMES_40, f0, f1)
-  RINGRPC_BIND(43, RINGRPC_NAMES_40, f0, f1, f2)
-  RINGRPC_BIND(44, RINGRPC_NAMES_40, f0, f1, f2, f3)
-  RINGRPC_BIND(45, RINGRPC_NAMES_40, f0, f1, f2, f3, f4)
-  RINGRPC_BIND(46, RINGRPC_NAMES_40, f0, f1, f2, f3, f4, f5)
-  RINGRPC_BIND(47, RINGRPC_NAMES_40, f0, f1, f2, f3, f4, f5, f6)
-  RINGRPC_BIND(48, RINGRPC_NAMES_48)
-  RINGRPC_BIND(49, RINGRPC_NAMES_48, g0)
-  RINGRPC_BIND(50, RINGRPC_NAMES_48, g0, g1)
-  RINGRPC_BIND(51, RINGRPC_NAMES_48, g0, g1, g2)
-  RINGRPC_BIND(52, RINGRPC_NAMES_48, g0, g1, g2, g3)
-  RINGRPC_BIND(53, RINGRPC_NAMES_48, g0, g1, g2, g3, g4)
-  RINGRPC_BIND(54, RINGRPC_NAMES_48, g0, g1, g2, g3, g4, g5)
-  RINGRPC_BIND(55, RINGRPC_NAMES_48, g0, g1, g2, g3, g4, g5, g6)
-  RINGRPC_BIND(56, RINGRPC_NAMES_56)
-  RINGRPC_BIND(57, RINGRPC_NAMES_56, h0)
-  RINGRPC_BIND(58, RINGRPC_NAMES_56, h0, h1)
-  RINGRPC_BIND(59, RINGRPC_NAMES_56, h0, h1, h2)
-  RINGRPC_BIND(60, RINGRPC_NAMES_56, h0, h1, h2, h3)
-  RINGRPC_BIND(61, RINGRPC_NAMES_56, h0, h1, h2, h3, h4)
-  RINGRPC_BIND(62, RINGRPC_NAMES_56, h0, h1, h2, h3, h4, h5)
-  RINGRPC_BIND(63, RINGRPC_NAMES_56, h0, h1, h2, h3, h4, h5, h6)
-  RINGRPC_BIND(64, RINGRPC_NAMES_64)
-  { static_assert(N == 0, "between 1 and 64 members"); }
+  { return bind_many_members<N>(object, f); }
   // clang-format on
 }
 

@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -52,29 +53,61 @@ constexpr std::string_view last_name(std::string_view text) {
 inline constexpr int enum_value_min = -128;
 inline constexpr int enum_value_max = 127;
 
-// Calls f(name, i) for each printed value that is an enumerator: one follows "::", while values
-// without a name are printed as casts.
-template <class F>
-constexpr void each_printed(std::string_view text, F f) {
-  std::size_t begin = text.find("V = ") + 5;  // The opening bracket too.
+// Where the printed enumerators are: each name's place in the text, and in the list of values.
+struct EnumDraft {
+  std::uint32_t begins[256] = {};
+  std::uint16_t sizes[256] = {};
+  std::uint8_t places[256] = {};
+  std::size_t count = 0;
+  std::size_t letters = 0;
+};
+
+// Returns: the end of the printed value that begins there: a comma or bracket outside of brackets.
+constexpr std::size_t value_end(std::string_view text, std::size_t begin) {
   std::size_t depth = 0;
-  std::size_t place = 0;
-  for (std::size_t i = begin; i < text.size(); ++i) {
+  for (std::size_t i = begin;; ++i) {
     const char c = text[i];
-    const bool last = depth == 0 && (c == '}' || c == '>');
-    if (last || (depth == 0 && c == ',')) {
-      const std::string_view value = text.substr(begin, i - begin);
+    if (depth == 0 && (c == ',' || c == '}' || c == '>')) return i;
+    if (c == '(' || c == '<' || c == '{') ++depth;
+    if (c == ')' || c == '>' || c == '}') --depth;
+  }
+}
+
+constexpr bool is_cast(std::string_view text, std::size_t begin, std::size_t cast_size) {
+  if (cast_size == 0 || text[begin] != '(' || text[begin + cast_size - 1] != ')') return false;
+  const char c = text[begin + cast_size];
+  return c == '-' || (c >= '0' && c <= '9');
+}
+
+// Finds the values that are enumerators: a name behind "::". Values without a name are printed as
+// casts, all of the same type; once the length of that type is known they are stepped over, since
+// they are nearly all and compilers run this slowly.
+constexpr EnumDraft read_printed_enum(std::string_view text) {
+  EnumDraft draft;
+  std::size_t cast_size = 0;
+  std::size_t begin = text.find("V = ") + 5;  // The opening bracket too.
+  for (std::size_t place = 0;; ++place) {
+    std::size_t end = begin;
+    if (is_cast(text, begin, cast_size)) {
+      end += cast_size + 1;
+      while (text[end] >= '0' && text[end] <= '9') ++end;
+    } else {
+      end = value_end(text, begin);
+      const std::string_view value = text.substr(begin, end - begin);
       const std::string_view name = last_name(value);
       const std::size_t before = value.size() - name.size();
       if (before >= 2 && value.substr(before - 2, 2) == "::" && is_name(value.back())) {
-        f(name, place);
+        draft.begins[draft.count] = static_cast<std::uint32_t>(begin + before);
+        draft.sizes[draft.count] = static_cast<std::uint16_t>(name.size());
+        draft.places[draft.count] = static_cast<std::uint8_t>(place);
+        draft.letters += name.size();
+        ++draft.count;
+      } else {
+        cast_size = value.rfind(')') + 1;
       }
-      if (last) return;
-      begin = i + 1;
-      ++place;
     }
-    if (c == '(' || c == '<' || c == '{') ++depth;
-    if (c == ')' || c == '>' || c == '}') --depth;
+    if (text[end] != ',') return draft;
+    begin = end + 2;  // The blank too.
   }
 }
 
@@ -93,30 +126,21 @@ constexpr std::string_view print_enum() {
   return print_enum<E>(std::make_integer_sequence<int, count>());
 }
 
-struct EnumSize {
-  std::size_t names = 0;
-  std::size_t letters = 0;
-};
 template <class E>
-constexpr EnumSize measure_enum() {
-  EnumSize size;
-  each_printed(print_enum<E>(), [&](std::string_view name, std::size_t) {
-    ++size.names;
-    size.letters += name.size();
-  });
-  return size;
-}
-template <class E>
-inline constexpr EnumSize enum_size = measure_enum<E>();
+inline constexpr EnumDraft enum_draft = read_printed_enum(print_enum<E>());
 
 // The names alone, one behind the other, so that what the compiler printed is not kept.
 template <class E>
 constexpr auto copy_enum_letters() {
-  Text<enum_size<E>.letters + 1> copied;
+  constexpr const EnumDraft& draft = enum_draft<E>;
+  constexpr std::string_view text = print_enum<E>();
+  Text<draft.letters + 1> copied;
   char* out = copied.data;
-  each_printed(print_enum<E>(), [&](std::string_view name, std::size_t) {
-    for (char c : name) *out++ = c;
-  });
+  for (std::size_t i = 0; i < draft.count; ++i) {
+    for (std::size_t letter = 0; letter < draft.sizes[i]; ++letter) {
+      *out++ = text[draft.begins[i] + letter];
+    }
+  }
   return copied;
 }
 template <class E>
@@ -125,13 +149,13 @@ inline constexpr auto enum_letters = copy_enum_letters<E>();
 // The enumerators of E, in the order of their values.
 template <class E>
 constexpr auto make_enum_names() {
-  Array<EnumName, enum_size<E>.names> made;
+  constexpr const EnumDraft& draft = enum_draft<E>;
+  Array<EnumName, draft.count> made;
   const char* letters = enum_letters<E>.data;
-  std::size_t count = 0;
-  each_printed(print_enum<E>(), [&](std::string_view name, std::size_t place) {
-    made.items[count++] = {{letters, name.size()}, enum_first<E> + static_cast<int>(place)};
-    letters += name.size();
-  });
+  for (std::size_t i = 0; i < draft.count; ++i) {
+    made.items[i] = {{letters, draft.sizes[i]}, enum_first<E> + int{draft.places[i]}};
+    letters += draft.sizes[i];
+  }
   return made;
 }
 template <class E>

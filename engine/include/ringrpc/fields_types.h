@@ -37,11 +37,11 @@ constexpr void describe_enum(TypeInfo& info) {
   constexpr bool scoped = !std::is_convertible_v<T, std::underlying_type_t<T>>;
   static_assert(scoped, "ringrpc: an enum is unscoped; make it an enum class");
   if constexpr (scoped) {
-    static_assert(enum_size<T>.names > 0,
+    static_assert(enum_draft<T>.count > 0,
                   "ringrpc: an enum has no enumerators with values in [-128, 127]");
     info.kind = Kind::enumeration;
     info.names = enum_names<T>.items;
-    info.name_count = static_cast<std::uint16_t>(enum_size<T>.names);
+    info.name_count = static_cast<std::uint16_t>(enum_draft<T>.count);
   }
 }
 

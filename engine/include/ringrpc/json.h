@@ -16,6 +16,8 @@ namespace ringrpc {
 
 namespace json {
 
+class Decoder;
+
 // Bump memory for what a call's params need beside their own text: strings with escapes, and the
 // elements of spans. Given back as a whole.
 // Owns:     nothing; the memory is the caller's and outlives it.
@@ -56,8 +58,8 @@ class Scratch {
 // A JSON value as its text: a struct member that is neither parsed in params nor made in results.
 // Lifetime: in params a view of the message, valid until the handler returns. Built from a
 //           std::string it owns the text; built from a string_view or a literal it is a view.
-// In results the text is one JSON value; empty text is written as null. That the text is JSON is
-// the user's promise: it is copied as it is.
+// In results the text must be one JSON value, or the call answers -32603; empty text is null. What
+// came out of a message is known to be JSON, everything else is read once more to find out.
 class Json {
  public:
   Json() = default;
@@ -68,10 +70,17 @@ class Json {
   [[nodiscard]] std::string_view text() const noexcept {
     return owned_.empty() ? view_ : std::string_view(owned_);
   }
+  // Returns: whether the text is known to be one JSON value.
+  [[nodiscard]] bool checked() const noexcept { return checked_; }
 
  private:
+  friend class json::Decoder;
+  struct Checked {};
+  Json(std::string_view text, Checked) noexcept : view_(text), checked_(true) {}
+
   std::string owned_ = {};
   std::string_view view_ = {};
+  bool checked_ = false;
 };
 
 // A value inside a validated text: a cursor over its structural index. Cheap to copy; nothing is

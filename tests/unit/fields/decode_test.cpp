@@ -103,8 +103,8 @@ struct Shape {
 };
 
 TEST(Decode, FillsNestedContainers) {
-  const Decoded<Shape> shape(
-      R"({"name":"s","list":[{"x":1},{"x":2,"y":3}],"groups":{"a":[],"b":[1,2]},"center":{"x":9}})");
+  const Decoded<Shape> shape(R"({"name":"s","list":[{"x":1},{"x":2,"y":3}],"groups":{"a":[],)"
+                             R"("b":[1,2]},"center":{"x":9}})");
   ASSERT_EQ(shape.failure(), "");
   ASSERT_EQ(shape.value.list.size(), 2u);
   EXPECT_FALSE(shape.value.list[0].y.has_value());

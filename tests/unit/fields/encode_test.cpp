@@ -83,6 +83,22 @@ TEST(Encode, WritesRawTextAsItIs) {
   EXPECT_EQ(encoded(moved), "123456");
 }
 
+TEST(Encode, ReadsRawTextThatCameOutOfNoMessage) {
+  for (const char* text :
+       {"1", " 1 ", "\"\\u00e9\u00e9\"", "[1,{\"a\":null}]", "-0.5e-3", "true"}) {
+    EXPECT_EQ(encoded(Json(text)), text);
+  }
+  for (const char* text : {" ", "1 2", "[1", "[1]]", "{a:1}", "\"a\nb\"", "\"\xff\"", "\"\\x\"",
+                           "01", "nul", "\"\\ud800\"", "[1,]", "NaN", "\"open", "}", ",",
+                           "\xef\xbb\xbf"
+                           "1"}) {
+    EXPECT_EQ(encoded(Json(text)), "invalid") << text;
+  }
+  EXPECT_EQ(encoded(Json(std::string(64, '[') + std::string(64, ']'))),
+            std::string(64, '[') + std::string(64, ']'));
+  EXPECT_EQ(encoded(Json(std::string(70, '[') + std::string(70, ']'))), "invalid");
+}
+
 TEST(Encode, SaysWhatIsNoJson) {
   EXPECT_EQ(encoded(std::nan("")), "invalid");
   EXPECT_EQ(encoded(std::vector<double>{1, HUGE_VAL}), "invalid");
