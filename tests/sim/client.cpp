@@ -38,7 +38,7 @@ std::string Client::step(std::mt19937_64& random, const Excuses& excuses) {
     left_ = true;
     return {};
   }
-  if (habits_.reads_slowly && random() % 4 == 0) {
+  if (habits_.reads_slowly && random() % (stopped_reading_ ? 16 : 4) == 0) {
     stopped_reading_ = !stopped_reading_;
     if (stopped_reading_) {
       io_.client_stop_reading(id_, random() % 2000);

@@ -54,6 +54,7 @@ void World::choose_options() {
   is_tight_ = random_() % 3 == 0;
   jumps_ = random_() % 4 == 0;
   stops_early_ = random_() % 8 == 0;
+  hoards_ = random_() % 4 == 0;
   options_.connections_max = one_of(random_, {1u, 2u, 5u, 16u});
   options_.receive_buffers = one_of(random_, {2u, 8u, 64u});
   options_.receive_buffer_size = one_of(random_, {16u, 100u, 512u, 4096u});
@@ -71,8 +72,25 @@ void World::choose_options() {
     options_.segments = one_of(random_, {1u, 3u, 10u, 100u});
     options_.large_replies_size_max = one_of(random_, {4096u, 100'000u, 1u << 20});
   }
+  if (hoards_) hoard();
   limits_ = {options_.message_size_max, options_.reply_size_max, options_.batch_length_max};
   clients_max_ = 1 + static_cast<std::uint32_t>(random_() % 24);
+}
+
+// Clients that ask for much and read little: connections are paused, with or without memory to keep
+// what they say meanwhile.
+void World::hoard() {
+  weights_ = {};
+  weights_.weight[Weights::large_reply] = 5;
+  for (const auto kind : {Weights::single, Weights::chunked, Weights::refused, Weights::expects}) {
+    weights_.weight[kind] = static_cast<std::uint32_t>(random_() % 4);
+  }
+  options_.reply_size_max = 600'000;
+  options_.reply_slab_size = 65'536;
+  options_.reply_slabs = 64;
+  options_.segments = 4096;
+  options_.large_replies_size_max = 64u << 20;
+  options_.receive_buffer_size = one_of(random_, {512u, 4096u});
 }
 
 void World::add_methods() {
@@ -107,12 +125,13 @@ void World::connect() {
       "10.0.0." + std::to_string(number) + ":" + std::to_string(1000 + number);
   Client::Habits habits;
   habits.write_max = one_of(random_, {1u, 7u, 50u, 1000u, 100'000u});
-  habits.pipelines = random_() % 2 == 0;
-  habits.reads_slowly = random_() % 4 == 0;
+  habits.pipelines = hoards_ || random_() % 2 == 0;
+  habits.reads_slowly = hoards_ || random_() % 4 == 0;
   habits.waits_for_continue = random_() % 2 == 0;
   habits.reset_percent = random_() % 6 == 0 ? 3 : 0;
   habits.fin_early = random_() % 6 == 0 ? 3 : 0;
-  const std::uint32_t length = one_of(random_, {0u, 1u, 3u, 10u, 40u});
+  if (hoards_) habits.write_max = one_of(random_, {300u, 100'000u});
+  const std::uint32_t length = hoards_ ? 40 : one_of(random_, {0u, 1u, 3u, 10u, 40u});
   std::vector<Request> script =
       make_script(random_, weights_, limits_, "c" + std::to_string(number), text, length);
   clients_.push_back(
@@ -165,13 +184,13 @@ bool World::run_until_idle() {
 // Everybody says and hears the rest, in no time of the fake clock worth mentioning.
 std::string World::settle() {
   for (;;) {
+    if (!run_until_idle()) return "the server does not come to rest";
     bool moved = false;
     for (auto& client : clients_) {
       std::string complaint = client->go_on(excuses());
       if (!complaint.empty()) return complaint;
       moved |= client->moved();
     }
-    if (!run_until_idle()) return "the server does not come to rest";
     if (!moved) return {};
   }
 }
@@ -225,7 +244,9 @@ std::string World::empty_the_house() {
   for (auto& client : clients_) client->leave(random_);
   if (!run_until_idle()) return "the server does not come to rest after everybody left";
   jumps_ = true;
-  for (std::uint32_t i = 0; i < 400 && worker_->connections() != 0; ++i) {
+  // The silent ones of the backlog come one after the other and stay an idle timeout each.
+  const std::uint32_t seconds_max = 200 + 100 * clients_max_;
+  for (std::uint32_t i = 0; i < seconds_max && worker_->connections() != 0; ++i) {
     worker_->io().advance(1'000 * ns_per_ms);
     if (!run_until_idle()) return "the server does not come to rest after a deadline";
     for (auto& client : clients_) {

@@ -41,6 +41,7 @@ class World final : public serve::Oracle {
 
  private:
   void choose_options();
+  void hoard();
   void add_methods();
   void connect();
   void turn();
@@ -65,6 +66,7 @@ class World final : public serve::Oracle {
   Weights weights_;
   bool is_tight_ = false;     // memory runs out
   bool jumps_ = false;        // time jumps while clients talk
+  bool hoards_ = false;       // clients ask for much and read little
   bool stops_early_ = false;  // the server leaves while clients talk
   bool stopping_ = false;
   std::uint32_t clients_max_ = 0;

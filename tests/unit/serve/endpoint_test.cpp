@@ -1,0 +1,101 @@
+// Goal: every head is admitted or refused as the table of the protocol page says, in its order.
+
+#include "engine/serve/endpoint.h"
+
+#include <gtest/gtest.h>
+#include <ringrpc/limits.h>
+
+#include <string>
+
+namespace ringrpc::serve {
+namespace {
+
+struct Case {
+  std::string head;  // without Host and the empty line
+  Target target;
+  int status = 0;
+  rpc::ErrorCode code = rpc::ErrorCode::invalid_request;
+  std::string_view allow = {};
+};
+
+constexpr std::string_view json = "Content-Type: application/json\r\n";
+
+Admission admission_of(const std::string& lines, const std::string& host = "localhost") {
+  const std::string text = lines + "Host: " + host + "\r\n\r\n" + std::string(limits::padding, ' ');
+  http::Request head;
+  const http::HeadResult result =
+      http::parse_head(text.data(), text.data() + text.size() - limits::padding, head);
+  EXPECT_EQ(result.status, http::HeadStatus::complete) << text;
+  static const http::HostPolicy loopback;
+  return admit(head, loopback, 1000);
+}
+
+TEST(Endpoint, EachHeadIsAdmittedOrRefusedByTheTable) {
+  const std::string post = "POST /rpc HTTP/1.1\r\n";
+  const Case cases[] = {
+      {post + std::string(json), Target::rpc},
+      {post + "Content-Type: application/json; charset=utf-8\r\n", Target::rpc},
+      {post + "Content-Type: APPLICATION/JSON\r\n", Target::rpc},
+      {"POST /rpc?x=1 HTTP/1.1\r\n" + std::string(json), Target::rpc},
+      {post, Target::none, 415},
+      {post + "Content-Type: text/plain\r\n", Target::none, 415},
+      {post + "Content-Type: application/json; charset=latin1\r\n", Target::none, 415},
+      {post + std::string(json) + "Content-Encoding: gzip\r\n", Target::none, 415},
+      {post + std::string(json) + "Accept: text/html\r\n", Target::none, 406},
+      {post + std::string(json) + "Accept: text/html, */*;q=0.1\r\n", Target::rpc},
+      {post + std::string(json) + "Content-Length: 999\r\n", Target::rpc},
+      {post + std::string(json) + "Content-Length: 1000\r\n", Target::rpc},
+      {post + std::string(json) + "Content-Length: 1001\r\n", Target::none, 413,
+       rpc::ErrorCode::request_too_large},
+      {"GET /rpc HTTP/1.1\r\n", Target::none, 405, rpc::ErrorCode::invalid_request,
+       "POST, OPTIONS"},
+      {"PUT /rpc HTTP/1.1\r\n", Target::none, 405, rpc::ErrorCode::invalid_request,
+       "POST, OPTIONS"},
+      {"GET /rpc HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
+       "Sec-WebSocket-Version: 12\r\n", Target::none, 426},
+      {"OPTIONS /rpc HTTP/1.1\r\n", Target::options, 0, rpc::ErrorCode::invalid_request,
+       "POST, OPTIONS"},
+      {"OPTIONS * HTTP/1.1\r\n", Target::options, 0, rpc::ErrorCode::invalid_request,
+       "GET, HEAD, POST, OPTIONS"},
+      {"GET /healthz HTTP/1.1\r\n", Target::health},
+      {"HEAD /readyz HTTP/1.1\r\n", Target::ready},
+      {"GET /metrics HTTP/1.1\r\n", Target::metrics},
+      {"POST /metrics HTTP/1.1\r\n", Target::none, 405, rpc::ErrorCode::invalid_request,
+       "GET, HEAD, OPTIONS"},
+      {"GET / HTTP/1.1\r\n", Target::none, 404},
+      {"GET /rpc/ HTTP/1.1\r\n", Target::none, 404},
+      {"GET /%72pc HTTP/1.1\r\n", Target::none, 404},
+      {"GET /healthz HTTP/1.1\r\nOrigin: https://evil.example\r\n", Target::none, 403,
+       rpc::ErrorCode::not_allowed},
+      {"GET /healthz HTTP/1.1\r\nOrigin: null\r\n", Target::none, 403,
+       rpc::ErrorCode::not_allowed},
+      {"GET /healthz HTTP/1.1\r\nOrigin: http://localhost:3000\r\n", Target::health},
+  };
+  for (const Case& one : cases) {
+    const Admission admission = admission_of(one.head);
+    EXPECT_EQ(admission.target, one.target) << one.head;
+    EXPECT_EQ(admission.allow, one.allow) << one.head;
+    if (one.target != Target::none) continue;
+    EXPECT_EQ(admission.status, one.status) << one.head;
+    EXPECT_EQ(admission.code, one.code) << one.head;
+  }
+}
+
+TEST(Endpoint, OnlyLoopbackNamesAreServedOnALoopbackListener) {
+  const std::string get = "GET /healthz HTTP/1.1\r\n";
+  for (const char* host : {"localhost", "LOCALHOST:80", "127.0.0.1", "[::1]:65535"}) {
+    EXPECT_EQ(admission_of(get, host).target, Target::health) << host;
+  }
+  for (const char* host : {"evil.example", "127.0.0.1.evil.example", "localhost.", "127.0.0.2"}) {
+    const Admission admission = admission_of(get, host);
+    EXPECT_EQ(admission.status, 403) << host;
+    EXPECT_EQ(admission.code, rpc::ErrorCode::not_allowed);
+  }
+}
+
+TEST(Endpoint, ARefusedHostComesBeforeEverythingElse) {
+  EXPECT_EQ(admission_of("PUT /nowhere HTTP/1.1\r\nContent-Length: 99999\r\n", "evil").status, 403);
+}
+
+}  // namespace
+}  // namespace ringrpc::serve
