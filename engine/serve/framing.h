@@ -61,8 +61,16 @@ class Framer {
   // Takes from the input what the next step needs.
   Step next(Connection& connection, Input& input, Request& request, std::uint64_t now_ms);
 
-  // Saves what is left of the input for later, because the connection is paused.
-  // Returns: false when the pool is used up.
+  // Returns: whether the connection may be paused: not in a body, whose bytes are counted as they
+  // come and bring one reply at most.
+  static bool may_keep(const Connection& connection) {
+    const Partial* partial = connection.partial;
+    return partial == nullptr || partial->head_size == 0 || partial->whole;
+  }
+
+  // Saves what is left of the input for later, because the connection is paused. What was kept is
+  // to be read with an empty input first.
+  // Requires: may_keep(). Returns: false when the pool is used up.
   bool keep(Connection& connection, Input& input);
 
   // Gives the connection's block back. Idempotent.

@@ -301,6 +301,7 @@ void Worker<Io>::pause(Connection& connection) {
   do {
     if (!framer_.keep(connection, input_)) {
       fail(connection);
+      drop_input(connection);
       return;
     }
   } while (next_input(connection));
@@ -314,7 +315,8 @@ bool Worker<Io>::frame(Connection& connection) {
       drop_input(connection);
       return false;
     }
-    if (connection.out.size > limits::unsent_size_max) [[unlikely]] {
+    if (connection.out.size > limits::unsent_size_max && Framer::may_keep(connection))
+        [[unlikely]] {
       pause(connection);
       return false;
     }

@@ -166,17 +166,22 @@ void Worker<Io>::begin_stop() {
 
 template <class Io>
 void Worker<Io>::check_invariants() const {
+  // Between two turns: every receive buffer has gone back, and no other connection holds memory.
+  RINGRPC_ASSERT(ready_first_ == no_connection && lent_ == 0, lent_);
   std::uint32_t live = 0;
+  std::size_t partials = 0;
   for (std::uint32_t slot = 0; slot < options_.connections_max; ++slot) {
     const Connection& connection = connections_[slot];
     if (connection.state == ConnectionState::free) continue;
     ++live;
     RINGRPC_ASSERT(!connection.sending || !connection.out.empty(), slot);
-    RINGRPC_ASSERT(connection.input_first == no_input || connection.is_ready, slot);
+    RINGRPC_ASSERT(connection.input_first == no_input && !connection.is_ready, slot);
+    if (connection.partial != nullptr) ++partials;
     RINGRPC_ASSERT(connection.state != ConnectionState::closing || connection.partial == nullptr,
                    slot);
   }
   RINGRPC_ASSERT(live == connection_count_, live, connection_count_);
+  RINGRPC_ASSERT(partials == partials_.blocks_taken(), partials, partials_.blocks_taken());
   outbox_.check_invariants();
 }
 

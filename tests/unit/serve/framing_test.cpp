@@ -233,6 +233,19 @@ TEST(Framer, TheTimeOfASplitHeadBeginsWithItsOwnFirstByte) {
   EXPECT_EQ(bench.connection.partial->started_ms, bench.now_ms);
 }
 
+TEST(Framer, AConnectionIsNotPausedInABody) {
+  const std::string text = post(std::string(200, 'b'), "Expect: 100-continue\r\n");
+  Bench bench;
+  EXPECT_TRUE(Framer::may_keep(bench.connection));
+  bench.feed(text.substr(0, 30));
+  EXPECT_TRUE(Framer::may_keep(bench.connection)) << "in a head";
+  bench.feed(text.substr(30, text.size() - 230));
+  EXPECT_FALSE(Framer::may_keep(bench.connection)) << "told to go on";
+  Piece piece(text.substr(text.size() - 200));
+  ASSERT_EQ(bench.framer.next(bench.connection, piece.input, bench.request, 0), Step::message);
+  EXPECT_TRUE(Framer::may_keep(bench.connection)) << "whole";
+}
+
 TEST(Framer, WithoutMemoryAnUnfinishedRequestIs503) {
   for (const std::string& text :
        {post(std::string(200, 'b')).substr(0, 30), post(std::string(200, 'b')).substr(0, 200),
