@@ -68,8 +68,9 @@ void Outbox::release_slab(std::uint32_t slab) {
 
 Outbox::Room Outbox::open_slow(std::uint32_t minimum) {
   RINGRPC_ASSERT(minimum <= options_.slab_size, minimum);
-  if (!rotate()) return {};
-  return {top_, slab_end_};
+  if (rotate()) return {top_, slab_end_};
+  // Slow readers hold every slab. Others are still answered, out of a mapping.
+  return grow(top_, 0, minimum);
 }
 
 Outbox::Room Outbox::grow(char* begin, std::uint32_t used, std::size_t size) {

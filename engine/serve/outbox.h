@@ -59,7 +59,7 @@ class Outbox {
   };
 
   // Returns: room for at least `minimum` bytes, empty when memory is used up.
-  // Requires: minimum <= slab_size.
+  // Requires: minimum <= slab_size; the room before was committed or abandoned.
   Room open(std::uint32_t minimum) {
     if (static_cast<std::size_t>(slab_end_ - top_) >= minimum) [[likely]] return {top_, slab_end_};
     return open_slow(minimum);

@@ -64,8 +64,13 @@ bool Responder::write(OutList& out, const http::ResponseHead& head, std::string_
   RINGRPC_ASSERT(head_size != 0, head.status);
   const std::size_t body_size = with_body ? body.size() : 0;
   if (static_cast<std::size_t>(room.end - room.begin) < head_size + body_size) {
-    room = options_.outbox->grow(room.begin, head_size, head_size + body_size);
-    if (room.empty()) return false;
+    const Outbox::Room larger =
+        options_.outbox->grow(room.begin, head_size, head_size + body_size);
+    if (larger.empty()) {
+      options_.outbox->abandon(room.begin);
+      return false;
+    }
+    room = larger;
   }
   if (body_size != 0) std::memcpy(room.begin + head_size, body.data(), body_size);
   return options_.outbox->commit(out, room.begin,
@@ -144,21 +149,25 @@ OpenReply::OpenReply(Responder& responder, const Request& request, const Peer& p
   if (room_.exists()) [[likely]] writer().bytes(responder_.heads().ok_head());
 }
 
-bool OpenReply::finish(OutList& out, const rpc::Outcome& outcome) {
+void OpenReply::finish(std::string& out, const rpc::Outcome& outcome) {
+  const std::size_t size = seal(outcome);
+  out.resize(size);
+  std::memcpy(out.data(), room_.begin(), size);
+  room_.abandon();
+}
+
+std::size_t OpenReply::seal(const rpc::Outcome& outcome) {
   const bool usual = outcome.has_body && !request_.last && request_.head->version_minor != 0;
-  if (!usual || writer().overflowed()) [[unlikely]] return finish_slow(out, outcome);
+  if (!usual || writer().overflowed()) [[unlikely]] return seal_slow(outcome);
   const std::size_t size = writer().size();
   http::Heads::patch_length(room_.begin() + http::Heads::ok_size,
                             static_cast<std::uint32_t>(size - http::Heads::ok_size));
-  return room_.commit(out, size);
+  return size;
 }
 
 // Another head than the usual one: written aside, then put in front of the body.
-bool OpenReply::finish_slow(OutList& out, const rpc::Outcome& outcome) {
-  if (writer().overflowed()) {
-    room_.abandon();
-    return false;
-  }
+std::size_t OpenReply::seal_slow(const rpc::Outcome& outcome) {
+  if (writer().overflowed()) return 0;
   const std::size_t body_size = outcome.has_body ? writer().size() - http::Heads::ok_size : 0;
   http::ResponseHead head;
   head.status = outcome.has_body ? 200 : 204;
@@ -169,13 +178,10 @@ bool OpenReply::finish_slow(OutList& out, const rpc::Outcome& outcome) {
   char bytes[frame_size_max];
   const std::uint32_t head_size = responder_.heads().write(bytes, sizeof(bytes), head);
   RINGRPC_ASSERT(head_size != 0);
-  if (!room_.ensure(http::Heads::ok_size + body_size, head_size + body_size)) {
-    room_.abandon();
-    return false;
-  }
+  if (!room_.ensure(http::Heads::ok_size + body_size, head_size + body_size)) return 0;
   std::memmove(room_.begin() + head_size, room_.begin() + http::Heads::ok_size, body_size);
   std::memcpy(room_.begin(), bytes, head_size);
-  return room_.commit(out, head_size + body_size);
+  return head_size + body_size;
 }
 
 }  // namespace ringrpc::serve

@@ -87,15 +87,25 @@ TEST(Outbox, ASlabIsUsedAgainOnceAllThatItHoldsIsSent) {
   EXPECT_EQ(outbox.bytes_mapped(), 0u);
 }
 
-TEST(Outbox, TellsWhenSlabsAreUsedUpAndGoesOnWhenOneIsFree) {
-  Outbox outbox(small);
-  OutList lists[4];
+TEST(Outbox, WhenSlabsAreUsedUpRepliesGetMappingsUntilThoseAreToo) {
+  Outbox::Options options = small;
+  options.mapped_max = 2 * 4096;
+  options.segment_count = 10;
+  Outbox outbox(options);
+  OutList lists[6];
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(append(outbox, lists[i], std::string(4000, 'a')));
-  EXPECT_FALSE(append(outbox, lists[3], std::string(4000, 'a')));
+  EXPECT_EQ(outbox.bytes_mapped(), 0u);
+  ASSERT_TRUE(append(outbox, lists[3], std::string(4000, 'b')));
+  ASSERT_TRUE(append(outbox, lists[4], std::string(4000, 'c')));
+  EXPECT_EQ(outbox.bytes_mapped(), 2u * 4096);
+  EXPECT_FALSE(append(outbox, lists[5], std::string(4000, 'd')));
+  EXPECT_EQ(unsent(outbox, lists[3]), std::string(4000, 'b'));
   outbox.clear(lists[0]);
-  EXPECT_TRUE(append(outbox, lists[3], std::string(4000, 'a')));
+  ASSERT_TRUE(append(outbox, lists[5], std::string(4000, 'd')));
+  EXPECT_EQ(outbox.bytes_mapped(), 4096u) << "a slab that is free goes first";
   for (OutList& list : lists) outbox.clear(list);
   EXPECT_EQ(outbox.segments_taken(), 0u);
+  EXPECT_EQ(outbox.bytes_mapped(), 0u);
 }
 
 TEST(Outbox, TellsWhenSegmentsAreUsedUp) {
@@ -163,10 +173,12 @@ bool write_random(Outbox& outbox, OutList& list, std::size_t size, std::mt19937&
   while (text.size() < size) {
     const std::size_t piece = std::min<std::size_t>(1 + random() % 3000, size - text.size());
     if (static_cast<std::size_t>(room.end - room.begin) < text.size() + piece) {
-      room = outbox.grow(room.begin, static_cast<std::uint32_t>(text.size()),
-                         text.size() + piece);
-      // Requires: the caller abandons what it had; grow() keeps a mapping it made before.
-      if (room.empty()) return false;
+      char* const last = room.begin;
+      room = outbox.grow(last, static_cast<std::uint32_t>(text.size()), text.size() + piece);
+      if (room.empty()) {
+        outbox.abandon(last);
+        return false;
+      }
     }
     std::memset(room.begin + text.size(), static_cast<char>('a' + random() % 26), piece);
     text.append(room.begin + text.size(), piece);
