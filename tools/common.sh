@@ -64,7 +64,7 @@ build_preset() {
     export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
   fi
   say "$preset: configure"
-  cmake --preset "$preset" --log-level=WARNING || die "$preset does not configure"
+  cmake --preset "$preset" --log-level=WARNING >/dev/null || die "$preset does not configure"
   say "$preset: build"
   cmake --build --preset "$preset" "$@" || die "$preset does not build"
 }
