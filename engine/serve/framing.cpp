@@ -12,8 +12,13 @@ namespace {
 
 constexpr std::string_view head_end = "\r\n\r\n";
 
-// Returns: how many bytes of the input belong to the head that the partial block begins: through the
-// end of the empty line, or all of them. Looks three bytes back, where that end may have begun.
+// A body that comes in pieces gets room for so many bytes at first, and later for so many times
+// what has come: announcing is cheap, so it buys little, and growing copies a fifteenth at most.
+constexpr std::uint32_t body_room_min = 16u << 10;
+constexpr std::uint32_t body_room_factor = 16;
+
+// Returns: how many bytes of the input belong to the head that the partial block begins: through
+// the end of the empty line, or all of them. Looks three bytes back, where that end may have begun.
 std::uint32_t head_bytes(Partial& partial, const Input& input) {
   const std::uint32_t have = partial.end - partial.begin;
   const std::uint32_t back = std::min<std::uint32_t>(have, 3);
@@ -32,8 +37,10 @@ std::uint32_t head_bytes(Partial& partial, const Input& input) {
 }  // namespace
 
 Step Framer::next(Connection& connection, Input& input, Request& request, std::uint64_t now_ms) {
-  if (connection.partial != nullptr) [[unlikely]] settle(connection);
-  if (connection.drop_left != 0) [[unlikely]] drop(connection, input);
+  if (connection.partial != nullptr) [[unlikely]]
+    settle(connection);
+  if (connection.drop_left != 0) [[unlikely]]
+    drop(connection, input);
   if (connection.partial != nullptr) [[unlikely]] {
     return next_partial(connection, input, request, now_ms);
   }
@@ -148,7 +155,8 @@ Step Framer::begin_body(Connection& connection, Input& input, Request& request,
     return refuse(connection, request);
   }
   const std::uint64_t body = request.head->chunked ? input.size : request.head->content_length;
-  connection.partial = options_.pool->take(static_cast<std::uint32_t>(head_size + body));
+  const std::uint64_t room = std::min<std::uint64_t>(body, std::max(input.size, body_room_min));
+  connection.partial = options_.pool->take(static_cast<std::uint32_t>(head_size + room));
   if (connection.partial == nullptr) {
     options_.counters->add(base::Counter::limit_partial_pool);
     return broken(request, 503);
@@ -178,8 +186,7 @@ Step Framer::enter_body(Connection& connection, Input& input, Request& request,
   partial.started_ms = now_ms;
   partial.unread = false;
   const std::uint32_t behind = partial.end - partial.begin - partial.head_size;
-  const bool expects =
-      request.head->expect_continue && behind == 0 && input.size == 0;
+  const bool expects = request.head->expect_continue && behind == 0 && input.size == 0;
   if (request.head->chunked) {
     partial.chunked = true;
     partial.message_size = partial.head_size;
@@ -214,8 +221,7 @@ Step Framer::read_head(Connection& connection, Input& input, Request& request,
     if (grown.unread) grown.started_ms = now_ms;
     grown.unread = false;
     const char* begin = grown.data() + grown.begin;
-    const http::HeadResult head =
-        http::parse_head(begin, grown.data() + grown.end, head_);
+    const http::HeadResult head = http::parse_head(begin, grown.data() + grown.end, head_);
     if (head.status == http::HeadStatus::refused) return broken(request, head.http_status);
     if (head.status == http::HeadStatus::complete) break;
   }
@@ -232,10 +238,11 @@ Step Framer::read_head(Connection& connection, Input& input, Request& request,
 
 Step Framer::read_length(Connection& connection, Input& input, Request& request) {
   const std::uint32_t count = std::min(connection.partial->body_left, input.size);
-  if (count != 0 && connection.partial->room() < connection.partial->body_left) {
+  if (connection.partial->room() < count) {
+    const std::uint32_t come = connection.partial->message_size + count;
+    const std::uint32_t wanted = std::min(connection.partial->body_left, come * body_room_factor);
     std::uint64_t moved = 0;
-    Partial* larger =
-        options_.pool->grow(connection.partial, connection.partial->body_left, moved);
+    Partial* larger = options_.pool->grow(connection.partial, wanted, moved);
     if (larger == nullptr) {
       options_.counters->add(base::Counter::limit_partial_pool);
       return broken(request, 503);

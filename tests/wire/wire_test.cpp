@@ -126,7 +126,9 @@ Exchange pipelined_exchange() {
 class Ends : public Wire {
  protected:
   void SetUp() override {
-    server_ = std::make_unique<Server>(options(1));
+    Options few = options(1);
+    few.connections_max = 64;
+    server_ = std::make_unique<Server>(few);
     server_->method("small", []() { return true; });
     server_->method("big", []() { return std::string(300'000, 'x'); });
     ASSERT_TRUE(server_->start()) << server_->error();
@@ -280,7 +282,7 @@ TEST_P(Ends, RequestsKeptWhileRepliesWaitAreReadLater) {
 TEST_P(Wire, BodiesThatDoNotComeTakeNoRoomFromOthers) {
   Options small = options(1);
   small.message_size_max = 1u << 20;
-  small.partial_pool_size = 3u << 20;
+  small.partial_pool_size = 6u << 20;
   Server server(small);
   server.method("size",
                 [](Call& call) { return static_cast<std::int64_t>(call.params().raw().size()); });
@@ -302,6 +304,7 @@ TEST_P(Wire, BodiesThatDoNotComeTakeNoRoomFromOthers) {
   // Those that come after all are still taken.
   ASSERT_TRUE(silent.front().write(std::string(1'048'576, ' ')));
   EXPECT_NE(silent.front().read_response().find("-32700"), std::string::npos);
+  EXPECT_EQ(metric(server, "ringrpc_limit_hits_total{limit=\"partial_pool\"}"), 0u);
   silent.clear();
   socket = Socket();
   EXPECT_TRUE(wait_for(server, "ringrpc_connections", 0));
