@@ -32,12 +32,11 @@ inline NameKey name_key(const char* data, std::uint32_t size) {
   return key;
 }
 
-// Two multiplications over the key; the name's middle is left to the comparison.
+// One multiplication over the key; the name's middle is left to the comparison.
+// Returns: a hash whose upper bits are good; take them with a shift.
 inline std::uint64_t hash_key(const NameKey& key, std::uint64_t seed) {
-  std::uint64_t mixed = (key.first ^ seed) * 0x9E3779B97F4A7C15u;
-  mixed ^= mixed >> 32;
-  mixed = (mixed + key.last + key.size) * 0xD6E8FEB86659FD93u;
-  return mixed ^ (mixed >> 32);
+  const std::uint64_t ends = key.first ^ (key.last << 32 | key.last >> 32) ^ key.size;
+  return (ends ^ seed) * 0x9E3779B97F4A7C15u;
 }
 
 }  // namespace ringrpc::base

@@ -24,7 +24,7 @@ constexpr std::uint64_t log_interval_ns = 1'000'000'000;
 
 // Ends a reply object: its id and the closing brace.
 // Requires: an id is a view of the message, behind which limits::padding bytes are readable.
-void write_id(std::string_view id, JsonWriter& out) {
+[[gnu::always_inline]] inline void write_id(std::string_view id, JsonWriter& out) {
   constexpr std::size_t chunk = 16;
   if (id.empty()) id = null_id;
   const std::size_t size = id_begin.size() + id.size() + 1;
@@ -68,20 +68,13 @@ base::Status Answerer::reserve(const Options& options) {
   return {};
 }
 
-Message Answerer::read(std::string_view text, JsonWriter& out, Budget& budget) {
-  RINGRPC_ASSERT(text.size() <= options_.message_size_max, text.size());
-  Message message;
-  message.start = out.size();
-  message.budget = &budget;
-  const ReadResult result = reader_.read(text.data(), static_cast<std::uint32_t>(text.size()));
-  message.status = result.status;
-  message.count = result.count;
-  if (result.status == ReadStatus::single) [[likely]] return message;
+// Whatever is no single message: a batch begins, and what is refused as a whole is answered.
+void Answerer::begin_other(Message& message, ReadResult result, JsonWriter& out) {
   message.count = 0;
   if (result.status == ReadStatus::batch && options_.profile.batches) {
     options_.counters->add(base::Counter::batches);
     message.count = result.count;
-    return message;
+    return;
   }
   message.status = ReadStatus::single;
   message.answered = true;
@@ -93,7 +86,6 @@ Message Answerer::read(std::string_view text, JsonWriter& out, Budget& budget) {
     options_.counters->add(base::Counter::limit_batch_length);
     refuse(message, ErrorCode::batch_too_large, {}, out);
   }
-  return message;
 }
 
 void Answerer::answer(Message& message, const Envelope& envelope, const Method* method,
@@ -187,7 +179,7 @@ void Answerer::finish_result(Message& message, const Envelope& envelope, Reply& 
                              std::size_t begin, JsonWriter& out) {
   if (!reply.failed_ && !reply.touched_) out.null();
   const bool whole = reply.failed_ || out.complete();
-  if (out.ok() && whole) [[likely]] write_id(envelope.id, out);
+  write_id(envelope.id, out);
   if (out.ok() && whole) [[likely]] {
     if (reply.failed_) note_error(message, reply.code_, true);
     return;

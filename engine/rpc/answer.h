@@ -53,7 +53,17 @@ class Answerer {
   // Reads and checks the whole text, and begins the reply. What is refused as a whole is answered
   // here; else each of `count` envelopes wants one answer(), then end().
   // Requires: size <= message_size_max; limits::padding readable bytes behind the text.
-  Message read(std::string_view text, JsonWriter& out, Budget& budget);
+  Message read(std::string_view text, JsonWriter& out, Budget& budget) {
+    const ReadResult result = reader_.read(text.data(), static_cast<std::uint32_t>(text.size()));
+    Message message{.status = result.status,
+                    .count = result.count,
+                    .start = out.size(),
+                    .answered = false,
+                    .outcome = {},
+                    .budget = &budget};
+    if (result.status != ReadStatus::single) [[unlikely]] begin_other(message, result, out);
+    return message;
+  }
 
   [[nodiscard]] const Envelope& envelope(std::uint32_t i) const { return reader_.envelope(i); }
 
@@ -68,6 +78,7 @@ class Answerer {
   static std::size_t memory(std::uint32_t message_size_max, std::uint32_t batch_length_max);
 
  private:
+  [[gnu::noinline]] void begin_other(Message& message, ReadResult result, JsonWriter& out);
   [[nodiscard]] bool runnable(const Message& message, const Envelope& envelope) const;
   void answer_refused(Message& message, const Envelope& envelope, const Method* method,
                       JsonWriter& out);

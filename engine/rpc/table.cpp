@@ -38,6 +38,7 @@ Table::Table(const std::vector<const Method*>& methods) : methods_(methods) {
   const std::size_t size = std::bit_ceil(std::max<std::size_t>(methods_.size() * 4, 8));
   slots_.resize(size);
   mask_ = size - 1;
+  shift_ = static_cast<std::uint32_t>(64 - std::countr_zero(size));
   std::uint64_t best_seed = 0;
   std::uint32_t best = ~0u;
   for (std::uint64_t seed = 0; seed < seeds_tried && best > 1; ++seed) {
@@ -57,7 +58,7 @@ std::uint32_t Table::fill(std::uint64_t seed) {
   std::uint32_t longest = 0;
   for (const Method* method : methods_) {
     const base::NameKey key = key_of(method->name);
-    std::uint64_t i = base::hash_key(key, seed_) & mask_;
+    std::uint64_t i = base::hash_key(key, seed_) >> shift_;
     std::uint32_t probes = 1;
     for (; slots_[i].method != nullptr; i = (i + 1) & mask_) ++probes;
     slots_[i] = Slot{key, method};

@@ -56,7 +56,7 @@ class Table {
     if (name.empty()) [[unlikely]] return nullptr;
     const base::NameKey key =
         base::name_key(name.data(), static_cast<std::uint32_t>(name.size()));
-    for (std::uint64_t i = base::hash_key(key, seed_) & mask_;; i = (i + 1) & mask_) {
+    for (std::uint64_t i = base::hash_key(key, seed_) >> shift_;; i = (i + 1) & mask_) {
       const Slot& slot = slots_[i];
       if (slot.key == key && (key.size <= 16 || slot.method->name == name)) [[likely]] {
         return slot.method;
@@ -81,6 +81,7 @@ class Table {
   std::vector<Slot> slots_;
   std::uint64_t seed_ = 0;
   std::uint64_t mask_ = 0;
+  std::uint32_t shift_ = 0;  // of a hash, to a position
   std::uint32_t probe_max_ = 0;
 };
 

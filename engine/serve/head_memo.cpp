@@ -1,41 +1,20 @@
 #include "engine/serve/head_memo.h"
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 namespace ringrpc::serve {
 namespace {
 
 constexpr std::uint32_t digits_max = 9;  // below 2^32, and above every limit of a body
 
-// Requires: 16 readable bytes behind both, up to the next multiple of 16 of size.
-// The loads stay within the padding of receive buffers, and within an entry's own bytes.
-bool same_head(const char* a, const char* b, std::uint32_t size) {
-#ifdef __SSE2__
-  std::uint32_t at = 0;
-  for (; at + 16 <= size; at += 16) {
-    const __m128i left = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a + at));
-    const __m128i right = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b + at));
-    if (_mm_movemask_epi8(_mm_cmpeq_epi8(left, right)) != 0xFFFF) return false;
-  }
-  if (at == size) return true;
-  const __m128i left = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a + at));
-  const __m128i right = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b + at));
-  const std::uint32_t equal =
-      static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(left, right)));
-  const std::uint32_t wanted = (1u << (size - at)) - 1;
-  return (equal & wanted) == wanted;
-#else
+// The C library's comparison is vectorised by run-time dispatch, and reads nothing behind the ends.
+bool same_bytes(const char* a, const char* b, std::uint32_t size) {
   return std::memcmp(a, b, size) == 0;
-#endif
 }
 
 }  // namespace
 
 bool HeadMemo::matches(Entry& entry, const char* data, std::uint32_t size) const {
   if (entry.size == 0 || entry.size > size) return false;
-  if (!same_head(entry.bytes, data, entry.length_at)) return false;
+  if (!same_bytes(entry.bytes, data, entry.length_at)) return false;
   if (entry.length_end != entry.length_at) {
     // The same number of digits, so that everything behind them is where it was. The parser takes
     // no leading zero and no other byte, so neither is a hit.
@@ -49,7 +28,7 @@ bool HeadMemo::matches(Entry& entry, const char* data, std::uint32_t size) const
     if (zero_first && entry.length_end - entry.length_at > 1) return false;
     if (length > message_size_max_) return false;
     entry.head.content_length = length;
-    if (!same_head(entry.bytes + entry.length_end, data + entry.length_end,
+    if (!same_bytes(entry.bytes + entry.length_end, data + entry.length_end,
                    entry.size - entry.length_end)) {
       return false;
     }
@@ -68,7 +47,7 @@ const HeadMemo::Entry* HeadMemo::find_slow(const char* data, std::uint32_t size)
 }
 
 void HeadMemo::remember(const http::Request& head, const Admission& admission) {
-  if (admission.target != Target::rpc || head.chunked || head.head_size > head_size_max - 16 ||
+  if (admission.target != Target::rpc || head.chunked || head.head_size > head_size_max ||
       head.content_length_value.size > digits_max) {
     return;
   }

@@ -16,6 +16,9 @@ constexpr std::uint32_t slab_size = 64u << 10;
 constexpr std::uint32_t slab_count = 2;
 constexpr std::uint32_t segment_count = 64;
 
+// Calls in memory come from nobody and have no head.
+const Origin nowhere{};
+
 // Where a thread looks first: the context that it had last time.
 thread_local std::size_t context_hint = 0;
 
@@ -69,7 +72,15 @@ InMemoryContext* InMemory::make(std::size_t index) {
   return context;
 }
 
-InMemoryContext& InMemory::claim() {
+[[gnu::always_inline]] inline InMemoryContext& InMemory::claim() {
+  InMemoryContext* last = contexts_[context_hint].load(std::memory_order_acquire);
+  if (last != nullptr && !last->busy.exchange(true, std::memory_order_acquire)) [[likely]] {
+    return *last;
+  }
+  return claim_slow();
+}
+
+InMemoryContext& InMemory::claim_slow() {
   for (std::size_t tried = 0;; ++tried) {
     const std::size_t index = (context_hint + tried) % contexts_max;
     InMemoryContext* context = contexts_[index].load(std::memory_order_acquire);
@@ -80,6 +91,11 @@ InMemoryContext& InMemory::claim() {
     }
     if (tried % contexts_max == contexts_max - 1) sched_yield();
   }
+}
+
+void InMemory::give_back(InMemoryContext& context) {
+  base::Epochs::rest(context.reader);
+  context.busy.store(false, std::memory_order_release);
 }
 
 std::string_view InMemory::padded_copy(InMemoryContext& context, std::string_view text) {
@@ -97,7 +113,6 @@ void InMemory::call(std::string_view json, bool padded, std::string& reply) {
   ReplyRoom room(context.outbox, options_.reply_size_max, 0);
   RINGRPC_ASSERT(room.exists());
   JsonWriter& writer = room.writer();
-  const Origin origin{};
   rpc::Outcome outcome{.has_body = true};
   if (json.size() > options_.message_size_max) {
     context.counters.add(base::Counter::limit_message_size);
@@ -109,7 +124,7 @@ void InMemory::call(std::string_view json, bool padded, std::string& reply) {
     rpc::Message message = context.answerer.read(text, writer, room.budget());
     for (std::uint32_t i = 0; i < message.count; ++i) {
       const rpc::Envelope& call = context.answerer.envelope(i);
-      context.answerer.answer(message, call, table.find(call.method), origin, writer);
+      context.answerer.answer(message, call, table.find(call.method), nowhere, writer);
     }
     outcome = context.answerer.end(message, writer);
   }
@@ -117,8 +132,7 @@ void InMemory::call(std::string_view json, bool padded, std::string& reply) {
   reply.resize(size);
   std::memcpy(reply.data(), writer.begin(), size);
   room.abandon();
-  base::Epochs::rest(context.reader);
-  context.busy.store(false, std::memory_order_release);
+  give_back(context);
 }
 
 void InMemory::call_http(std::string_view bytes, bool padded, std::string& response) {
@@ -134,7 +148,6 @@ void InMemory::call_http(std::string_view bytes, bool padded, std::string& respo
   if (step == Step::go_on) step = Step::need_input;
   const bool whole = step == Step::message || step == Step::refused;
   if (whole && step == Step::message && input.size != 0) step = Step::need_input;
-  bool ok = true;
   if (step == Step::message && request.admission.target == Target::rpc) [[likely]] {
     OpenReply reply(context.responder, request, Peer{});
     rpc::Message message =
@@ -144,8 +157,13 @@ void InMemory::call_http(std::string_view bytes, bool padded, std::string& respo
       context.answerer.answer(message, call, table.find(call.method), reply.origin(),
                               reply.writer());
     }
-    ok = reply.finish(connection.out, context.answerer.end(message, reply.writer()));
-  } else if (step == Step::message) {
+    reply.finish(response, context.answerer.end(message, reply.writer()));
+    context.framer.forget(connection);
+    give_back(context);
+    return;
+  }
+  bool ok = true;
+  if (step == Step::message) {
     ok = context.responder.answer_plain(connection.out, request);
   } else if (step == Step::refused) {
     ok = context.responder.answer_refused(connection.out, request);
@@ -157,8 +175,7 @@ void InMemory::call_http(std::string_view bytes, bool padded, std::string& respo
   RINGRPC_MAYBE(ok);  // An empty response tells that memory is used up.
   append_all(context.outbox, connection.out, response);
   context.framer.forget(connection);
-  base::Epochs::rest(context.reader);
-  context.busy.store(false, std::memory_order_release);
+  give_back(context);
 }
 
 }  // namespace ringrpc::serve

@@ -69,6 +69,8 @@ class InMemory {
   static constexpr std::size_t contexts_max = 64;
 
   InMemoryContext& claim();
+  InMemoryContext& claim_slow();
+  static void give_back(InMemoryContext& context);
   InMemoryContext* make(std::size_t index);
   static std::string_view padded_copy(InMemoryContext& context, std::string_view text);
 

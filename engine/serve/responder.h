@@ -62,7 +62,7 @@ class Responder {
 };
 
 // One HTTP response while its JSON is written.
-// Lifetime: on the stack of one pass of the turn; ends in exactly one finish(), if it has room.
+// Lifetime: on the stack of one pass of the turn; ends in one finish() if it has room.
 class OpenReply {
  public:
   OpenReply(Responder& responder, const Request& request, const Peer& peer);
@@ -74,14 +74,24 @@ class OpenReply {
 
   // Ends the response and appends it to the list.
   // Returns: false when there is no memory for it.
-  bool finish(OutList& out, const rpc::Outcome& outcome);
+  bool finish(OutList& out, const rpc::Outcome& outcome) {
+    const std::size_t size = seal(outcome);
+    if (size != 0) [[likely]] return room_.commit(out, size);
+    room_.abandon();
+    return false;
+  }
+
+  // The same, copied out instead of sent. Empty when there is no memory for it.
+  void finish(std::string& out, const rpc::Outcome& outcome);
 
   [[nodiscard]] JsonWriter& writer() { return room_.writer(); }
   [[nodiscard]] rpc::Budget& budget() { return room_.budget(); }
   [[nodiscard]] const Origin& origin() const { return origin_; }
 
  private:
-  [[gnu::cold, gnu::noinline]] bool finish_slow(OutList& out, const rpc::Outcome& outcome);
+  // Completes the head. Returns: the bytes of the response, 0 when there is no memory for them.
+  std::size_t seal(const rpc::Outcome& outcome);
+  [[gnu::cold, gnu::noinline]] std::size_t seal_slow(const rpc::Outcome& outcome);
 
   Responder& responder_;
   const Request& request_;

@@ -54,7 +54,7 @@ class JsonWriter {
   // --- For the engine ---------------------------------------------------------------------------
 
   // Bytes outside of any value: the frame around a result.
-  void bytes(std::string_view text) {
+  [[gnu::always_inline]] void bytes(std::string_view text) {
     if (text.empty() || !fits(text.size())) return;
     std::memcpy(cursor_, text.data(), text.size());
     cursor_ += text.size();

@@ -154,6 +154,20 @@ struct Unwrapped<Result<T>> {
 };
 
 template <typename T>
+void encode(Reply& reply, const T& value) {
+  // Numbers need no table.
+  if constexpr (std::is_same_v<T, bool>) {
+    reply.result().boolean(value);
+  } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
+    reply.result().integer(value);
+  } else if constexpr (std::is_integral_v<T>) {
+    reply.result().unsigned_integer(value);
+  } else {
+    reply.encode(fields::type_of<T>(), &value);
+  }
+}
+
+template <typename T>
 void answer(Reply& reply, T&& outcome) {
   using Plain = std::remove_cvref_t<T>;
   if constexpr (Unwrapped<Plain>::is_result) {
@@ -161,10 +175,10 @@ void answer(Reply& reply, T&& outcome) {
     if (!outcome.ok()) {
       reply.error(outcome.error().code, outcome.error().message, outcome.error().data);
     } else if constexpr (!std::is_void_v<Value>) {
-      reply.encode(fields::type_of<Value>(), &outcome.value());
+      encode(reply, outcome.value());
     }
   } else {
-    reply.encode(fields::type_of<Plain>(), &outcome);
+    encode(reply, outcome);
   }
 }
 
