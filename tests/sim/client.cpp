@@ -115,8 +115,8 @@ std::string Client::take_answer(const std::string& head, const std::string& body
     ended_ = disturbed_ = true;
     return closes ? std::string() : complain("408 without close", head);
   }
-  const bool begun = answered_ < written_requests_ ||
-                     (answered_ == written_requests_ && written_bytes_ > 0);
+  const bool begun =
+      answered_ < written_requests_ || (answered_ == written_requests_ && written_bytes_ > 0);
   if (!begun) return complain("an answer that nobody asked for", head + body);
   const Request& request = script_[answered_];
   if (status == 100) {
@@ -129,8 +129,7 @@ std::string Client::take_answer(const std::string& head, const std::string& body
     return closes && body.empty() ? std::string() : complain("not our 503", head + body);
   }
   const Answer& answer = request.answer;
-  const bool short_of_memory =
-      excuses.memory && body.find("\"code\":-31004") != std::string::npos;
+  const bool short_of_memory = excuses.memory && body.find("\"code\":-31004") != std::string::npos;
   if (status != answer.status) return complain("another status", head + body);
   if (body != answer.body && !short_of_memory) return complain("another body", head + body);
   if (closes != answer.close && !(closes && excuses.stopping)) {
@@ -152,9 +151,7 @@ std::string Client::complain(const std::string& what, const std::string& heard) 
          "\n  asked: " + shortened(script_[answered_].bytes);
 }
 
-bool Client::is_done() const {
-  return ended_ || (answered_ == script_.size() && heard_.empty());
-}
+bool Client::is_done() const { return ended_ || (answered_ == script_.size() && heard_.empty()); }
 
 std::string Client::check_complete() const {
   if (is_disturbed()) return {};

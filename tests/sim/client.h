@@ -25,12 +25,12 @@ struct Excuses {
 class Client {
  public:
   struct Habits {
-    std::uint32_t write_max = 1;    // bytes of one write
-    bool pipelines = false;         // does not wait for answers
-    bool reads_slowly = false;      // stops reading now and then
+    std::uint32_t write_max = 1;  // bytes of one write
+    bool pipelines = false;       // does not wait for answers
+    bool reads_slowly = false;    // stops reading now and then
     bool waits_for_continue = true;
     std::uint32_t reset_percent = 0;  // of its steps
-    std::uint32_t fin_early = 0;    // half closes with answers outstanding, percent of its steps
+    std::uint32_t fin_early = 0;      // half closes with answers outstanding, percent of its steps
   };
 
   Client(testing::FakeIo& io, testing::FakeIo::ClientId id, std::vector<Request> script,
@@ -63,8 +63,7 @@ class Client {
   void write_some(std::size_t most, bool to_the_end);
   [[nodiscard]] std::size_t limit_of_writing(bool to_the_end) const;
   std::string read(const Excuses& excuses);
-  std::string take_answer(const std::string& head, const std::string& body,
-                          const Excuses& excuses);
+  std::string take_answer(const std::string& head, const std::string& body, const Excuses& excuses);
   std::string complain(const std::string& what, const std::string& heard) const;
 
   testing::FakeIo& io_;

@@ -18,7 +18,8 @@ std::string chunked_body(std::mt19937_64& random, const std::string& body) {
   char digits[20];
   while (at < body.size()) {
     const std::size_t left = body.size() - at;
-    const std::size_t size = 1 + random() % (below(random, 4) == 0 ? left : std::min<std::size_t>(left, 40));
+    const std::size_t size =
+        1 + random() % (below(random, 4) == 0 ? left : std::min<std::size_t>(left, 40));
     std::snprintf(digits, sizeof(digits), below(random, 2) == 0 ? "%zx" : "%03zX", size);
     bytes += digits;
     if (below(random, 8) == 0) bytes += ";a=\"b;c\"";
@@ -39,10 +40,14 @@ struct Maker {
   std::string id() {
     ++serial;
     switch (below(random, 5)) {
-      case 0: return "\"" + name + "\\u0041" + std::to_string(serial) + "\"";
-      case 1: return std::to_string(serial) + ".50e1";
-      case 2: return "7";  // The same for everybody: replies are not found by their ids.
-      default: return std::to_string(serial);
+      case 0:
+        return "\"" + name + "\\u0041" + std::to_string(serial) + "\"";
+      case 1:
+        return std::to_string(serial) + ".50e1";
+      case 2:
+        return "7";  // The same for everybody: replies are not found by their ids.
+      default:
+        return std::to_string(serial);
     }
   }
 
@@ -102,7 +107,8 @@ struct Maker {
   Request post(const std::string& body, Answer answer, const std::string& more = {}) {
     Request request;
     request.answer = std::move(answer);
-    std::string head = "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    std::string head =
+        "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     head += more;
     if (below(random, 5) == 0) head += "X-Filler: " + std::string(below(random, 300), 'f') + "\r\n";
     head += "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n";
@@ -161,8 +167,9 @@ struct Maker {
   }
 
   Request not_json() {
-    static const char* const texts[] = {"{", "[1,2", "nul", R"({"jsonrpc":"2.0","id":1,)",
-                                        "{\"a\":\"\xff\"}", "\"", "01", R"({"a":tru})", ""};
+    static const char* const texts[] = {
+        "{",  "[1,2",         "nul", R"({"jsonrpc":"2.0","id":1,)", "{\"a\":\"\xff\"}", "\"",
+        "01", R"({"a":tru})", ""};
     Answer answer;
     answer.body = error(-32700, "Parse error", "null");
     return post(texts[below(random, std::size(texts))], answer);
@@ -202,11 +209,10 @@ struct Maker {
         fits ? below(random, limits.reply_size_max / 8) : limits.reply_size_max + 1;
     Answer answer;
     ++answer.started["blob"];
-    answer.body =
-        fits ? reply(R"("result":")" + std::string(size, 'x') + "\"", token)
-             : reply(R"("error":{"code":-31004,"message":"Reply too large",)"
-                     R"("data":{"reason":"reply_size_max"}})",
-                     token);
+    answer.body = fits ? reply(R"("result":")" + std::string(size, 'x') + "\"", token)
+                       : reply(R"("error":{"code":-31004,"message":"Reply too large",)"
+                               R"("data":{"reason":"reply_size_max"}})",
+                               token);
     return post(call("blob", "[" + std::to_string(size) + "]", token), answer);
   }
 
@@ -230,8 +236,8 @@ struct Maker {
     const std::string body(below(random, 6) == 0 ? 65537 : below(random, 3000), 'G');
     Request request;
     const bool media = below(random, 2) == 0;
-    std::string head = media ? "POST /rpc HTTP/1.1\r\nContent-Type: text/plain\r\n"
-                             : "POST /nobody HTTP/1.1\r\n";
+    std::string head =
+        media ? "POST /rpc HTTP/1.1\r\nContent-Type: text/plain\r\n" : "POST /nobody HTTP/1.1\r\n";
     head += "Host: localhost\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n";
     request.head_size = head.size();
     request.bytes = head + body;
@@ -267,8 +273,7 @@ struct Maker {
     static const char* const heads[] = {
         "BAD\x01 /rpc HTTP/1.1\r\n\r\n", "POST /rpc HTTP/1.1\r\nHost : x\r\n\r\n",
         "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
-        "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: +1\r\n\r\n",
-        "\x16\x03\x01\x02"};
+        "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: +1\r\n\r\n", "\x16\x03\x01\x02"};
     Request request;
     request.bytes = heads[below(random, std::size(heads))];
     request.head_size = request.bytes.size();
@@ -293,18 +298,30 @@ struct Maker {
 
   Request make(Weights::Kind kind) {
     switch (kind) {
-      case Weights::single: return single();
-      case Weights::notification: return notification();
-      case Weights::batch: return batch();
-      case Weights::not_json: return not_json();
-      case Weights::large_body: return large_body();
-      case Weights::large_reply: return large_reply();
-      case Weights::chunked: return chunked();
-      case Weights::refused: return refused();
-      case Weights::plain: return plain();
-      case Weights::expects: return expects();
-      case Weights::bad_head: return bad_head();
-      default: return closing();
+      case Weights::single:
+        return single();
+      case Weights::notification:
+        return notification();
+      case Weights::batch:
+        return batch();
+      case Weights::not_json:
+        return not_json();
+      case Weights::large_body:
+        return large_body();
+      case Weights::large_reply:
+        return large_reply();
+      case Weights::chunked:
+        return chunked();
+      case Weights::refused:
+        return refused();
+      case Weights::plain:
+        return plain();
+      case Weights::expects:
+        return expects();
+      case Weights::bad_head:
+        return bad_head();
+      default:
+        return closing();
     }
   }
 };

@@ -29,7 +29,7 @@ struct Answer {
 
 struct Request {
   std::string bytes;
-  std::size_t head_size = 0;   // of bytes; the client waits there when it expects 100
+  std::size_t head_size = 0;  // of bytes; the client waits there when it expects 100
   bool expects_continue = false;
   Answer answer;
 };
@@ -37,18 +37,18 @@ struct Request {
 // How often a script draws each kind of request. A kind with weight 0 never comes.
 struct Weights {
   enum Kind : std::uint8_t {
-    single,        // a call that is answered with a result or an error
+    single,  // a call that is answered with a result or an error
     notification,
     batch,
     not_json,
-    large_body,    // over several receives
+    large_body,  // over several receives
     large_reply,
     chunked,
-    refused,       // unknown paths and methods, with bodies
-    plain,         // health, OPTIONS
+    refused,  // unknown paths and methods, with bodies
+    plain,    // health, OPTIONS
     expects,
-    bad_head,      // ends the script
-    closing,       // Connection: close or HTTP/1.0; ends the script
+    bad_head,  // ends the script
+    closing,   // Connection: close or HTTP/1.0; ends the script
     count,
   };
   std::uint32_t weight[count] = {};

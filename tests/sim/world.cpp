@@ -95,15 +95,13 @@ void World::hoard() {
 
 void World::add_methods() {
   add(registry_, "sum", [](const Sum& in) { return in.a + in.b; });
-  add(registry_, "echo",
-      [](Call& call, Reply& reply) { reply.result().raw(call.params().raw()); });
+  add(registry_, "echo", [](Call& call, Reply& reply) { reply.result().raw(call.params().raw()); });
   add(registry_, "size", [](Call& call, Reply& reply) {
     reply.result().unsigned_integer(call.params().raw().size());
   });
   add(registry_, "who", [](Call& call) { return call.peer().text(); });
-  add(registry_, "blob", [](Call&, const Blob& in) {
-    return std::string(static_cast<std::size_t>(in.bytes), 'x');
-  });
+  add(registry_, "blob",
+      [](Call&, const Blob& in) { return std::string(static_cast<std::size_t>(in.bytes), 'x'); });
   add(registry_, "fail", []() -> Result<std::int64_t> { return Error{1001, "failed"}; });
   add(registry_, "crash", []() -> std::int64_t { throw std::runtime_error("simulated"); });
 }
@@ -121,8 +119,7 @@ void World::connect() {
   peer.bytes[12] = 10;
   peer.bytes[15] = static_cast<std::uint8_t>(number);
   peer.port = static_cast<std::uint16_t>(1000 + number);
-  const std::string text =
-      "10.0.0." + std::to_string(number) + ":" + std::to_string(1000 + number);
+  const std::string text = "10.0.0." + std::to_string(number) + ":" + std::to_string(1000 + number);
   Client::Habits habits;
   habits.write_max = one_of(random_, {1u, 7u, 50u, 1000u, 100'000u});
   habits.pipelines = hoards_ || random_() % 2 == 0;
@@ -134,9 +131,8 @@ void World::connect() {
   const std::uint32_t length = hoards_ ? 40 : one_of(random_, {0u, 1u, 3u, 10u, 40u});
   std::vector<Request> script =
       make_script(random_, weights_, limits_, "c" + std::to_string(number), text, length);
-  clients_.push_back(
-      std::make_unique<Client>(worker_->io(), worker_->io().connect(peer), std::move(script),
-                               habits));
+  clients_.push_back(std::make_unique<Client>(worker_->io(), worker_->io().connect(peer),
+                                              std::move(script), habits));
 }
 
 void World::turn() {
@@ -198,12 +194,12 @@ std::string World::settle() {
 std::string World::check_answers() {
   // Somebody who waits in the backlog is not late.
   const bool crowded = worker_->connections() == options_.connections_max;
-  const bool excused =
-      stopping_ || counted(base::Counter::limit_partial_pool) != 0 ||
-      counted(base::Counter::limit_head_timeout) + counted(base::Counter::limit_idle_timeout) +
-              counted(base::Counter::limit_body_rate) +
-              counted(base::Counter::limit_stall_timeout) !=
-          0;
+  const bool excused = stopping_ || counted(base::Counter::limit_partial_pool) != 0 ||
+                       counted(base::Counter::limit_head_timeout) +
+                               counted(base::Counter::limit_idle_timeout) +
+                               counted(base::Counter::limit_body_rate) +
+                               counted(base::Counter::limit_stall_timeout) !=
+                           0;
   if (!is_tight_ && counted(base::Counter::limit_partial_pool) != 0) {
     return "a server with room for everything had none";
   }

@@ -1,4 +1,5 @@
-// Goal: epochs free nothing too early and everything in the end; counters and names belong together.
+// Goal: epochs free nothing too early and everything in the end; counters and names belong
+// together.
 
 #include <gtest/gtest.h>
 

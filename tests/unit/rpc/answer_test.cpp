@@ -138,9 +138,9 @@ TEST(Answer, ABatchIsTakenUpToItsLimitAndRunsNotAtAllAboveIt) {
       expected += (i == 0 ? "[" : ",") + result("\"x\"", std::to_string(i));
     }
     if (length > batch_length_max) {
-      expected = error(
-          R"("code":-31005,"message":"Batch too large","data":{"reason":"batch_length_max"})",
-          "null");
+      expected =
+          error(R"("code":-31005,"message":"Batch too large","data":{"reason":"batch_length_max"})",
+                "null");
     } else {
       expected += "]";
     }
@@ -168,8 +168,8 @@ TEST(Answer, AReplyIsTakenUpToItsLimit) {
 TEST(Answer, InABatchTheCallThatCrossesTheLimitHasRunAndLaterOnesDoNot) {
   Bench bench;
   const std::string text = "[" + call("blob", "[2000]", "1") + "," + call("blob", "[4000]", "2") +
-                           "," + call("blob", "[1]", "3") + "," + call("blob", "[1]", "") +
-                           ",1," + call("nobody", "", "4") + "]";
+                           "," + call("blob", "[1]", "3") + "," + call("blob", "[1]", "") + ",1," +
+                           call("nobody", "", "4") + "]";
   EXPECT_EQ(bench(text), "[" + result("\"" + std::string(2000, 'x') + "\"", "1") + "," +
                              error(too_large, "2") + "," + error(too_large, "3") + "," +
                              error(invalid, "null") + "," + error(too_large, "4") + "]");
@@ -260,8 +260,7 @@ TEST(Answer, TheLastErrorOfAHandlerWinsOverItsResult) {
     reply.error(5, "first");
     reply.error(6, "second \"quoted\"", "not json");
   });
-  EXPECT_EQ(bench(call("both", "", "1")),
-            error(R"("code":6,"message":"second \"quoted\"")", "1"));
+  EXPECT_EQ(bench(call("both", "", "1")), error(R"("code":6,"message":"second \"quoted\"")", "1"));
 }
 
 TEST(Answer, HandlersThatStartAreCountedAndOthersAreNot) {

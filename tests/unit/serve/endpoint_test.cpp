@@ -52,7 +52,8 @@ TEST(Endpoint, EachHeadIsAdmittedOrRefusedByTheTable) {
       {"PUT /rpc HTTP/1.1\r\n", Target::none, 405, rpc::ErrorCode::invalid_request,
        "POST, OPTIONS"},
       {"GET /rpc HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
-       "Sec-WebSocket-Version: 12\r\n", Target::none, 426},
+       "Sec-WebSocket-Version: 12\r\n",
+       Target::none, 426},
       {"OPTIONS /rpc HTTP/1.1\r\n", Target::options, 0, rpc::ErrorCode::invalid_request,
        "POST, OPTIONS"},
       {"OPTIONS * HTTP/1.1\r\n", Target::options, 0, rpc::ErrorCode::invalid_request,
@@ -67,8 +68,7 @@ TEST(Endpoint, EachHeadIsAdmittedOrRefusedByTheTable) {
       {"GET /%72pc HTTP/1.1\r\n", Target::none, 404},
       {"GET /healthz HTTP/1.1\r\nOrigin: https://evil.example\r\n", Target::none, 403,
        rpc::ErrorCode::not_allowed},
-      {"GET /healthz HTTP/1.1\r\nOrigin: null\r\n", Target::none, 403,
-       rpc::ErrorCode::not_allowed},
+      {"GET /healthz HTTP/1.1\r\nOrigin: null\r\n", Target::none, 403, rpc::ErrorCode::not_allowed},
       {"GET /healthz HTTP/1.1\r\nOrigin: http://localhost:3000\r\n", Target::health},
   };
   for (const Case& one : cases) {

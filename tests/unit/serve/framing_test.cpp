@@ -97,7 +97,8 @@ std::string post(const std::string& body, const std::string& more = {}) {
 
 std::string chunked(const std::string& chunks) {
   return "POST /rpc HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
-         "Content-Type: application/json\r\n\r\n" + chunks;
+         "Content-Type: application/json\r\n\r\n" +
+         chunks;
 }
 
 struct Stream {
@@ -114,9 +115,8 @@ Stream every_framing() {
                  "GET /rpc HTTP/1.1\r\nHost: a\r\n\r\n" + post(long_body) + "\r\n" +
                  post("x", "Expect: 100-continue\r\n") + chunked("0\r\nT: v\r\n\r\n") +
                  post("last", "Connection: close\r\n") + post("never");
-  stream.says = {"message {\"a\":1}", "message abcde",          "message ",
-                 "refused 404",       "refused 404",            "message " + long_body,
-                 "message x",         "message ",               "message last"};
+  stream.says = {"message {\"a\":1}",    "message abcde", "message ", "refused 404", "refused 404",
+                 "message " + long_body, "message x",     "message ", "message last"};
   return stream;
 }
 
@@ -247,9 +247,8 @@ TEST(Framer, AConnectionIsNotPausedInABody) {
 }
 
 TEST(Framer, WithoutMemoryAnUnfinishedRequestIs503) {
-  for (const std::string& text :
-       {post(std::string(200, 'b')).substr(0, 30), post(std::string(200, 'b')).substr(0, 200),
-        chunked("5\r\nab")}) {
+  for (const std::string& text : {post(std::string(200, 'b')).substr(0, 30),
+                                  post(std::string(200, 'b')).substr(0, 200), chunked("5\r\nab")}) {
     Bench bench(1000);
     bench.feed(text);
     ASSERT_EQ(bench.said.size(), 1u);
@@ -262,7 +261,8 @@ TEST(Framer, AHeadThatNeverEndsIs431) {
   for (const std::size_t piece : {1u, 100u, 5000u, 40'000u}) {
     Bench bench;
     std::string head = "POST /rpc HTTP/1.1\r\n";
-    while (head.size() < 40'000) head += "X-A: bcdefghijklmnopqrstuvwxyz" + std::string(800, 'v') + "\r\n";
+    while (head.size() < 40'000)
+      head += "X-A: bcdefghijklmnopqrstuvwxyz" + std::string(800, 'v') + "\r\n";
     for (std::size_t at = 0; at < head.size() && !bench.ended; at += piece) {
       bench.feed(std::string_view(head).substr(at, piece));
     }

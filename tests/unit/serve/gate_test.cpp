@@ -1,7 +1,7 @@
 // Goal: row 6 of the numbers to reach, without a clock: after warm-up a request costs no heap
-// allocation, no copy when it comes in one piece and one when it does not, one receive and one send.
-// Method: real servers over loopback on both backends, driven by blocking sockets of this thread,
-// which allocates nothing itself while it counts.
+// allocation, no copy when it comes in one piece and one when it does not, one receive and one
+// send. Method: real servers over loopback on both backends, driven by blocking sockets of this
+// thread, which allocates nothing itself while it counts.
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -28,11 +28,11 @@ struct Sum {
 
 std::string post(const std::string& body) {
   return "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-         "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+         "Content-Length: " +
+         std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
-const std::string canonical =
-    R"({"jsonrpc":"2.0","method":"sum","params":{"a":2,"b":3},"id":1})";
+const std::string canonical = R"({"jsonrpc":"2.0","method":"sum","params":{"a":2,"b":3},"id":1})";
 
 int connected(std::uint16_t port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -126,14 +126,15 @@ std::vector<Load> loads() {
   for (int i = 0; i < 16; ++i) pipelined += post(canonical);
   std::string batch = "[";
   for (int i = 0; i < 100; ++i) batch += (i == 0 ? "" : ",") + canonical;
-  return {{"canonical", post(canonical)},
-          {"pipelined", pipelined, 16},
-          {"batch", post(batch + "]")},
-          {"echo", post(R"({"jsonrpc":"2.0","method":"echo","params":{"k":[1,"\u0061"]},"id":"x"})")},
-          {"notification", post(R"({"jsonrpc":"2.0","method":"sum","params":[1,2]})")},
-          {"-32601", post(R"({"jsonrpc":"2.0","method":"nobody","id":1})")},
-          {"-32602", post(R"({"jsonrpc":"2.0","method":"sum","params":{"a":"x"},"id":1})")},
-          {"-32700", post("{")}};
+  return {
+      {"canonical", post(canonical)},
+      {"pipelined", pipelined, 16},
+      {"batch", post(batch + "]")},
+      {"echo", post(R"({"jsonrpc":"2.0","method":"echo","params":{"k":[1,"\u0061"]},"id":"x"})")},
+      {"notification", post(R"({"jsonrpc":"2.0","method":"sum","params":[1,2]})")},
+      {"-32601", post(R"({"jsonrpc":"2.0","method":"nobody","id":1})")},
+      {"-32602", post(R"({"jsonrpc":"2.0","method":"sum","params":{"a":"x"},"id":1})")},
+      {"-32700", post("{")}};
 }
 
 TEST_P(Gate, ARequestAllocatesNothingOnceTheServerIsWarm) {

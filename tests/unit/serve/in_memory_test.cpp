@@ -65,9 +65,8 @@ TEST(InMemory, HttpAnswersOneWholeRequestAndNothingElse) {
   server.call_http(request, response);
   EXPECT_TRUE(response.starts_with("HTTP/1.1 200 OK\r\n"));
   EXPECT_EQ(body_of(response), R"({"jsonrpc":"2.0","result":5,"id":1})");
-  for (const std::string& bad :
-       {request + "x", request.substr(0, request.size() - 1), request.substr(0, 30),
-        std::string()}) {
+  for (const std::string& bad : {request + "x", request.substr(0, request.size() - 1),
+                                 request.substr(0, 30), std::string()}) {
     server.call_http(bad, response);
     EXPECT_TRUE(response.starts_with("HTTP/1.1 400 ")) << bad;
   }
@@ -81,8 +80,9 @@ TEST(InMemory, AHandlerMayCallTheSameServer) {
   server.method("twice", [&server] {
     return called(server, R"({"jsonrpc":"2.0","method":"sum","params":[20,1],"id":"in"})");
   });
-  EXPECT_EQ(called(server, R"({"jsonrpc":"2.0","method":"twice","id":1})"),
-            R"({"jsonrpc":"2.0","result":"{\"jsonrpc\":\"2.0\",\"result\":21,\"id\":\"in\"}","id":1})");
+  EXPECT_EQ(
+      called(server, R"({"jsonrpc":"2.0","method":"twice","id":1})"),
+      R"({"jsonrpc":"2.0","result":"{\"jsonrpc\":\"2.0\",\"result\":21,\"id\":\"in\"}","id":1})");
 }
 
 TEST(InMemory, AHandlerMayRemoveItselfAndAddOthers) {
@@ -110,8 +110,8 @@ TEST(InMemory, EightThreadsGetTheirOwnAnswersWhileMethodsComeAndGo) {
       std::string reply;
       for (int i = 0; i < 2000; ++i) {
         const std::string id = std::to_string(t * 10'000 + i);
-        const std::string body = R"({"jsonrpc":"2.0","method":"sum","params":[)" + id +
-                                 R"(,1],"id":)" + id + "}";
+        const std::string body =
+            R"({"jsonrpc":"2.0","method":"sum","params":[)" + id + R"(,1],"id":)" + id + "}";
         if (i % 2 == 0) {
           server.call(body, reply);
         } else {

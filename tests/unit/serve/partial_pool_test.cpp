@@ -137,8 +137,7 @@ TEST(PartialPool, RandomUseStaysWithinTheBoundAndEndsEmpty) {
       Held& one = held[random() % held.size()];
       const std::string more(random() % 6000, static_cast<char>('a' + random() % 26));
       std::uint64_t copied = 0;
-      Partial* grown =
-          pool.grow(one.partial, static_cast<std::uint32_t>(more.size()), copied);
+      Partial* grown = pool.grow(one.partial, static_cast<std::uint32_t>(more.size()), copied);
       if (grown == nullptr) continue;
       one.partial = grown;
       fill(*grown, more);

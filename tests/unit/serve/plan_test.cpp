@@ -45,8 +45,7 @@ TEST(MemoryPlan, FollowsEachOptionByItsUnit) {
   const WorkerOptions base;
   const std::vector<PlanItem> plan = memory_plan(base, 1);
   EXPECT_EQ(bytes_of(plan, "partial_messages"), base.partial_pool_size);
-  EXPECT_EQ(bytes_of(plan, "reply_slabs"),
-            std::size_t{base.reply_slabs} * base.reply_slab_size);
+  EXPECT_EQ(bytes_of(plan, "reply_slabs"), std::size_t{base.reply_slabs} * base.reply_slab_size);
   EXPECT_EQ(bytes_of(plan, "large_replies"), base.large_replies_size_max);
   WorkerOptions larger = base;
   larger.message_size_max *= 2;

@@ -128,7 +128,8 @@ class Resident : public ::testing::Test {
 
   static std::string post(const std::string& body, std::size_t more = 0) {
     return "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-           "Content-Length: " + std::to_string(body.size() + more) + "\r\n\r\n" + body;
+           "Content-Length: " +
+           std::to_string(body.size() + more) + "\r\n\r\n" + body;
   }
 
   static std::string blob(std::size_t size) {

@@ -60,10 +60,8 @@ struct Bench {
                  .segment_count = 4,
                  .reply_size_max = 100'000,
                  .mapped_max = 1u << 20}};
-  Responder responder{{.outbox = &outbox,
-                       .counters = &counters,
-                       .oracle = &oracle,
-                       .reply_size_max = 100'000}};
+  Responder responder{
+      {.outbox = &outbox, .counters = &counters, .oracle = &oracle, .reply_size_max = 100'000}};
   OutList out;
   http::Request head;
   Request request;
