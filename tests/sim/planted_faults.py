@@ -31,8 +31,8 @@ FAULTS = {
     "late-completion-taken-as-live": (
         "a completion of a slot's former socket is taken for its new one",
         "engine/serve/worker.cpp",
-        "  if (live && connection.generation == handle.generation) [[likely]] return &connection;\n",
-        "  if (live) [[likely]] return &connection;\n"),
+        "live && connection.generation == handle.generation) [[likely]]",
+        "live) [[likely]]"),
     "buffer-not-returned": (
         "the last receive buffer of a turn is kept when its connection is broken",
         "engine/serve/worker.cpp",
