@@ -63,6 +63,7 @@ class Index {
   std::uint32_t first_backslash_ = 0;
   std::uint32_t text_size_max_ = 0;
   bool accelerated_ = false;
+  bool short_kernel_ = false;  // plain short texts do not go through simdjson
   std::unique_ptr<Stage1> stage1_;
 };
 

@@ -80,10 +80,11 @@ class PaddedText {
 class Subject {
  public:
   static constexpr std::string_view twin = "twin";
+  static constexpr std::string_view usual = "usual";  // as in production: short texts on their own
 
   Subject(std::string name, std::uint32_t message_size_max, std::uint32_t batch_length_max)
       : name_(std::move(name)), reader_(std::make_unique<Reader>()) {
-    const std::string kernel = name_ == twin ? "" : name_;
+    const std::string kernel = name_ == twin || name_ == usual ? "" : name_;
     const base::Status status = reader_->reserve(message_size_max, batch_length_max, kernel);
     EXPECT_TRUE(status.ok()) << status.sentence();
   }
@@ -133,6 +134,7 @@ class Subjects {
     for (const std::string& kernel : json::Index::kernels()) {
       all_.emplace_back(kernel, message_size_max, batch_length_max);
     }
+    all_.emplace_back(std::string(Subject::usual), message_size_max, batch_length_max);
     all_.emplace_back(std::string(Subject::twin), message_size_max, batch_length_max);
   }
 
