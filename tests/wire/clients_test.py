@@ -49,8 +49,8 @@ class Clients(unittest.TestCase):
                                "Expect: 100-continue", "--data-binary", "@-", server.url,
                                input=large)
                     self.assertEqual(json.loads(large)["params"], json.loads(done.stdout)["result"])
-                status = self.curl(server, *json_type, "-o", "/dev/null", "-w", "%{http_code}", "-d",
-                                   '{"jsonrpc":"2.0","method":"jobs.progress"}')
+                status = self.curl(server, *json_type, "-o", "/dev/null", "-w", "%{http_code}",
+                                   "-d", '{"jsonrpc":"2.0","method":"jobs.progress"}')
                 self.assertEqual("204", status)
                 self.assertEqual(0, server.stop())
 
