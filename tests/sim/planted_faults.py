@@ -79,7 +79,7 @@ def simulate(folder, seeds):
     done = run([os.path.join(folder, "bin", "sim_test"), "--gtest_filter=Simulation.*",
                 "--seeds", str(seeds)])
     lines = [line for line in done.stdout.splitlines()
-             if line.strip() and not line.startswith(("[", "ringrpc: the handler"))]
+             if line.strip() and not line.startswith(("[", "Note:", "ringrpc: the handler"))]
     return done.returncode, lines
 
 
