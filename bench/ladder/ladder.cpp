@@ -141,8 +141,8 @@ class Ladder {
     ringrpc::json::DecodeError error;
     scratch_.reset();
     const JsonValue value(reader_.index().text(), reader_.params_position(reader_.envelope(0)));
-    const bool decoded = ringrpc::json::decode(ringrpc::fields::type_of<Sum>(), &sum, value,
-                                               scratch_, {}, error);
+    const bool decoded =
+        ringrpc::json::decode(ringrpc::fields::type_of<Sum>(), &sum, value, scratch_, {}, error);
     keep(sum);
     return decoded ? 1 : 0;
   }
@@ -230,8 +230,7 @@ void time_rung(Ladder& ladder, const Rung& rung) {
     std::uint64_t sum = 0;
     for (int i = 0; i < passes; ++i) sum += pass(ladder, rung);
     keep(sum);
-    const std::chrono::duration<double, std::nano> spent =
-        std::chrono::steady_clock::now() - start;
+    const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
     ns.push_back(spent.count() / (passes * request_count));
   }
   std::sort(ns.begin(), ns.end());

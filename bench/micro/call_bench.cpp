@@ -31,8 +31,8 @@ struct Text {
 };
 
 std::string call(int i) {
-  return R"({"jsonrpc":"2.0","method":"sum","params":{"a":)" + std::to_string(i % 10) +
-         R"(,"b":)" + std::to_string(i * 7 % 10) + R"(},"id":)" + std::to_string(1 + i % 9) + "}";
+  return R"({"jsonrpc":"2.0","method":"sum","params":{"a":)" + std::to_string(i % 10) + R"(,"b":)" +
+         std::to_string(i * 7 % 10) + R"(},"id":)" + std::to_string(1 + i % 9) + "}";
 }
 
 std::string batch(int i) {
@@ -87,9 +87,9 @@ void run(benchmark::State& state, Make make, bool http, int calls) {
     one();
     benchmark::DoNotOptimize(out.data());
   }
-  state.counters["per_call"] = benchmark::Counter(
-      static_cast<double>(state.iterations()) * calls,
-      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["per_call"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * calls,
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 void call_canonical(benchmark::State& state) { run(state, call, false, 1); }

@@ -46,17 +46,17 @@ struct AssertValue {
 
 }  // namespace ringrpc::base
 
-#define RINGRPC_ASSERT(expression, ...)                                                          \
-  do {                                                                                           \
-    if (!(expression)) [[unlikely]] {                                                            \
+#define RINGRPC_ASSERT(expression, ...)                                                           \
+  do {                                                                                            \
+    if (!(expression)) [[unlikely]] {                                                             \
       ::ringrpc::base::assert_failed(#expression, __FILE__, __LINE__ __VA_OPT__(, ) __VA_ARGS__); \
-    }                                                                                            \
+    }                                                                                             \
   } while (false)
 
-// Only for checks above O(1): compiled in with RINGRPC_DEBUG_CHECKS, which the sanitizer presets set.
+// Only for checks above O(1): compiled in with RINGRPC_DEBUG_CHECKS, which the sanitizer presets
+// set.
 #ifdef RINGRPC_DEBUG_CHECKS
-#define RINGRPC_DEBUG_ASSERT(expression, ...) \
-  RINGRPC_ASSERT(expression __VA_OPT__(, ) __VA_ARGS__)
+#define RINGRPC_DEBUG_ASSERT(expression, ...) RINGRPC_ASSERT(expression __VA_OPT__(, ) __VA_ARGS__)
 #else
 #define RINGRPC_DEBUG_ASSERT(expression, ...) \
   do {                                        \

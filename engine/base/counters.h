@@ -15,9 +15,9 @@ namespace ringrpc::base {
 enum class Counter : std::uint16_t {
   // Loop
   turns,
-  enters,                // io_uring_enter or epoll_wait
-  receives,              // receive completions that carried bytes
-  sends,                 // send completions
+  enters,    // io_uring_enter or epoll_wait
+  receives,  // receive completions that carried bytes
+  sends,     // send completions
   accepts,
   closes,
   bytes_in,
@@ -30,14 +30,14 @@ enum class Counter : std::uint16_t {
   turns_slow,            // turns that took more than 10 ms
   // HTTP
   requests,
-  bad_heads,             // 400 and 505 from the head or the chunks
-  bad_media,             // 415 and 406
-  bad_routes,            // 404, 405, 501
-  bad_hosts,             // 403
+  bad_heads,   // 400 and 505 from the head or the chunks
+  bad_media,   // 415 and 406
+  bad_routes,  // 404, 405, 501
+  bad_hosts,   // 403
   // JSON-RPC
   notifications,
   batches,
-  exceptions,            // thrown by a handler
+  exceptions,  // thrown by a handler
   // Limits, each with its own label in ringrpc_limit_hits_total
   limit_connections,
   limit_head_size,

@@ -1,8 +1,8 @@
 #pragma once
 
 // Hashing and comparing short names without calls and without branches on their length. Only
-// registered names are stored in tables built with it, so a client cannot make chains long; the seed
-// is chosen when the table is built.
+// registered names are stored in tables built with it, so a client cannot make chains long; the
+// seed is chosen when the table is built.
 
 #include <cstdint>
 #include <cstring>

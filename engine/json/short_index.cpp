@@ -18,7 +18,7 @@ struct Masks {
   std::uint64_t quotes;
   std::uint64_t brackets;  // and colons and commas
   std::uint64_t blanks;
-  std::uint64_t odd;       // bytes that make the text somebody else's
+  std::uint64_t odd;  // bytes that make the text somebody else's
 };
 
 RINGRPC_SHORT_TARGET inline std::uint64_t bits(__m256i low, __m256i high) {
@@ -56,14 +56,13 @@ RINGRPC_SHORT_TARGET inline Masks masks_of(const char* block) {
 
 // Returns: each bit the parity of the bits up to it: inside a string, its opening quote included.
 RINGRPC_SHORT_TARGET inline std::uint64_t parity(std::uint64_t quotes) {
-  const __m128i product = _mm_clmulepi64_si128(
-      _mm_set_epi64x(0, static_cast<long long>(quotes)), _mm_set1_epi8(-1), 0);
+  const __m128i product =
+      _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<long long>(quotes)), _mm_set1_epi8(-1), 0);
   return static_cast<std::uint64_t>(_mm_cvtsi128_si64(product));
 }
 
 // Writes eight positions at a time, the last few too many: the next block overwrites them.
-RINGRPC_SHORT_TARGET inline std::uint32_t* write_positions(std::uint64_t starts,
-                                                           std::uint32_t base,
+RINGRPC_SHORT_TARGET inline std::uint32_t* write_positions(std::uint64_t starts, std::uint32_t base,
                                                            std::uint32_t* out) {
   std::uint32_t* const end = out + std::popcount(starts);
   while (out < end) {
@@ -87,14 +86,15 @@ bool has_short_kernel() {
 RINGRPC_SHORT_TARGET std::uint32_t build_short(const char* text, std::uint32_t size,
                                                std::uint32_t* positions) {
   std::uint32_t* out = positions;
-  std::uint64_t in_string = 0;      // all ones when the last block ended inside a string
-  std::uint64_t after_scalar = 0;   // 1 when the last byte was of a number or literal
+  std::uint64_t in_string = 0;     // all ones when the last block ended inside a string
+  std::uint64_t after_scalar = 0;  // 1 when the last byte was of a number or literal
   for (std::uint32_t base = 0; base < size; base += block_size) {
     Masks masks = masks_of(text + base);
     const std::uint32_t left = size - base;
-    const std::uint64_t mine = left >= block_size ? ~std::uint64_t{0}
-                                                  : (std::uint64_t{1} << left) - 1;
-    if ((masks.odd & mine) != 0) [[unlikely]] return 0;
+    const std::uint64_t mine =
+        left >= block_size ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
+    if ((masks.odd & mine) != 0) [[unlikely]]
+      return 0;
     const std::uint64_t quotes = masks.quotes & mine;
     const std::uint64_t inside = parity(quotes) ^ in_string;
     in_string = static_cast<std::uint64_t>(static_cast<std::int64_t>(inside) >> 63);
@@ -108,7 +108,8 @@ RINGRPC_SHORT_TARGET std::uint32_t build_short(const char* text, std::uint32_t s
     out = write_positions(starts, base, out);
   }
   // An odd number of quotes leaves the last string open; the bytes behind the text are not quotes.
-  if (in_string != 0) [[unlikely]] return 0;
+  if (in_string != 0) [[unlikely]]
+    return 0;
   return static_cast<std::uint32_t>(out - positions);
 }
 

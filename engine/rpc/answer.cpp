@@ -39,7 +39,8 @@ constexpr std::uint64_t log_interval_ns = 1'000'000'000;
   std::memcpy(begin, id_begin.data(), id_begin.size());
   char* at = begin + id_begin.size();
   std::memcpy(at, id.data(), chunk);  // Most ids are shorter than this; it is overwritten.
-  if (id.size() > chunk) [[unlikely]] std::memcpy(at, id.data(), id.size());
+  if (id.size() > chunk) [[unlikely]]
+    std::memcpy(at, id.data(), id.size());
   at[id.size()] = '}';
   out.advance(size);
 }

@@ -23,9 +23,9 @@ namespace ringrpc::rpc {
 // One message while it is answered.
 struct Message {
   ReadStatus status = ReadStatus::parse_error;
-  std::uint32_t count = 0;       // envelopes to answer; 0 when the message as a whole is refused
-  std::size_t start = 0;         // bytes of the writer before this message's reply
-  bool answered = false;         // something has been written behind start (and the bracket)
+  std::uint32_t count = 0;  // envelopes to answer; 0 when the message as a whole is refused
+  std::size_t start = 0;    // bytes of the writer before this message's reply
+  bool answered = false;    // something has been written behind start (and the bracket)
   Outcome outcome;
   Budget* budget = nullptr;
 };
@@ -61,7 +61,8 @@ class Answerer {
                     .answered = false,
                     .outcome = {},
                     .budget = &budget};
-    if (result.status != ReadStatus::single) [[unlikely]] begin_other(message, result, out);
+    if (result.status != ReadStatus::single) [[unlikely]]
+      begin_other(message, result, out);
     return message;
   }
 

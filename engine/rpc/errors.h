@@ -52,8 +52,9 @@ inline constexpr std::array error_texts = {
     ErrorText{ErrorCode::cancelled, R"({"code":-31006,"message":"Cancelled")"},
     ErrorText{ErrorCode::shutting_down,
               R"({"code":-31007,"message":"Shutting down","data":{"reason":"shutdown"})"},
-    ErrorText{ErrorCode::request_too_large,
-              R"({"code":-31008,"message":"Request too large","data":{"reason":"message_size_max"})"},
+    ErrorText{
+        ErrorCode::request_too_large,
+        R"({"code":-31008,"message":"Request too large","data":{"reason":"message_size_max"})"},
     ErrorText{ErrorCode::not_allowed,
               R"({"code":-31009,"message":"Not allowed","data":{"reason":"host_or_origin"})"},
 };

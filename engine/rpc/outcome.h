@@ -9,9 +9,9 @@ namespace ringrpc::rpc {
 
 // How one message (a single one or a batch) was answered.
 struct Outcome {
-  bool has_body = false;   // false: notifications only; nothing is to be said
+  bool has_body = false;     // false: notifications only; nothing is to be said
   bool from_method = false;  // the error came out of the method itself, its params included
-  std::int32_t error = 0;  // the code, when the answer is a single error object
+  std::int32_t error = 0;    // the code, when the answer is a single error object
 };
 
 // How much one message's reply may hold. The owner of the reply's memory grows it up to size_max;

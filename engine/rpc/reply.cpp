@@ -65,7 +65,8 @@ void Reply::encode(const fields::TypeInfo& type, const void* value) {
 
 std::string Peer::text() const {
   constexpr std::uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
-  const bool none = std::all_of(address.begin(), address.end(), [](auto byte) { return byte == 0; });
+  const bool none =
+      std::all_of(address.begin(), address.end(), [](auto byte) { return byte == 0; });
   if (none && port == 0) return "local";
   char text[INET6_ADDRSTRLEN] = {};
   if (std::memcmp(address.data(), mapped, sizeof(mapped)) == 0) {

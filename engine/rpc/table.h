@@ -50,12 +50,12 @@ class Table {
  public:
   explicit Table(const std::vector<const Method*>& methods);
 
-  // Returns: the method of that name, or null. Wait-free; the probe length is bounded at build time.
-  // Requires: the name is empty, or 8 bytes at name.data() are readable, as in a message.
+  // Returns: the method of that name, or null. Wait-free; the probe length is bounded at build
+  // time. Requires: the name is empty, or 8 bytes at name.data() are readable, as in a message.
   [[nodiscard]] const Method* find(std::string_view name) const {
-    if (name.empty()) [[unlikely]] return nullptr;
-    const base::NameKey key =
-        base::name_key(name.data(), static_cast<std::uint32_t>(name.size()));
+    if (name.empty()) [[unlikely]]
+      return nullptr;
+    const base::NameKey key = base::name_key(name.data(), static_cast<std::uint32_t>(name.size()));
     for (std::uint64_t i = base::hash_key(key, seed_) >> shift_;; i = (i + 1) & mask_) {
       const Slot& slot = slots_[i];
       if (slot.key == key && (key.size <= 16 || slot.method->name == name)) [[likely]] {
@@ -85,7 +85,8 @@ class Table {
   std::uint32_t probe_max_ = 0;
 };
 
-// The writers' side. Thread: any; the current table is read by workers between announce() and rest().
+// The writers' side. Thread: any; the current table is read by workers between announce() and
+// rest().
 class Registry {
  public:
   Registry();

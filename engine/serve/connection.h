@@ -31,20 +31,20 @@ struct Connection {
   std::uint32_t generation = 0;
   ConnectionState state = ConnectionState::free;
   DeadlineKind deadline = DeadlineKind::none;
-  bool receiving : 1 = false;         // a receive is armed
-  bool stopping_receive : 1 = false;  // and has been asked to end
-  bool sending : 1 = false;           // the front segment is with the kernel
-  bool peer_finished : 1 = false;     // the peer's FIN has arrived
-  bool broken : 1 = false;            // reset or error: nothing can be sent any more
-  bool is_ready : 1 = false;          // in the list of connections to look at this turn
-  bool paused : 1 = false;            // its unsent replies are over the limit
-  bool closed : 1 = false;            // the backend has been asked to close it
-  bool fresh : 1 = true;              // no byte has come yet
+  bool receiving : 1 = false;            // a receive is armed
+  bool stopping_receive : 1 = false;     // and has been asked to end
+  bool sending : 1 = false;              // the front segment is with the kernel
+  bool peer_finished : 1 = false;        // the peer's FIN has arrived
+  bool broken : 1 = false;               // reset or error: nothing can be sent any more
+  bool is_ready : 1 = false;             // in the list of connections to look at this turn
+  bool paused : 1 = false;               // its unsent replies are over the limit
+  bool closed : 1 = false;               // the backend has been asked to close it
+  bool fresh : 1 = true;                 // no byte has come yet
   std::uint16_t input_first = no_input;  // receive buffers of this turn, in order
   std::uint16_t input_last = no_input;
   std::uint32_t ready_next = no_connection;
-  std::uint32_t drop_left = 0;        // bytes of a refused body that are still to be dropped
-  std::uint32_t dropped = 0;          // bytes dropped while lingering
+  std::uint32_t drop_left = 0;  // bytes of a refused body that are still to be dropped
+  std::uint32_t dropped = 0;    // bytes dropped while lingering
   OutList out;
   Partial* partial = nullptr;
   io::Address peer;

@@ -2,7 +2,8 @@
 
 // What is served where, and which requests are refused before their body is looked at.
 //
-// Source: the refusals and their order follow RFC 9110; the bodies are JSON-RPC errors with id null.
+// Source: the refusals and their order follow RFC 9110; the bodies are JSON-RPC errors with id
+// null.
 
 #include <cstdint>
 #include <string_view>
@@ -26,14 +27,15 @@ enum class Target : std::uint8_t {
 // What is done with a request whose head is whole.
 struct Admission {
   Target target = Target::none;
-  std::uint16_t status = 0;        // of the refusal
+  std::uint16_t status = 0;  // of the refusal
   rpc::ErrorCode code = rpc::ErrorCode::invalid_request;
   base::Counter counter = base::Counter::bad_routes;
-  std::string_view allow = {};     // for Allow: the methods that the path has
+  std::string_view allow = {};  // for Allow: the methods that the path has
 };
 
 // Decides on a head. Requires: the head was accepted by http::parse_head.
 // Returns: a target, or Target::none with the refusal.
-Admission admit(const http::Request& head, const http::HostPolicy& hosts, std::uint32_t message_size_max);
+Admission admit(const http::Request& head, const http::HostPolicy& hosts,
+                std::uint32_t message_size_max);
 
 }  // namespace ringrpc::serve

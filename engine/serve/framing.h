@@ -55,8 +55,7 @@ class Framer {
     std::uint32_t message_size_max;
   };
 
-  explicit Framer(const Options& options)
-      : options_(options), memo_(options.message_size_max) {}
+  explicit Framer(const Options& options) : options_(options), memo_(options.message_size_max) {}
 
   // Takes from the input what the next step needs.
   Step next(Connection& connection, Input& input, Request& request, std::uint64_t now_ms);

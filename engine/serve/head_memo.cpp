@@ -29,7 +29,7 @@ bool HeadMemo::matches(Entry& entry, const char* data, std::uint32_t size) const
     if (length > message_size_max_) return false;
     entry.head.content_length = length;
     if (!same_bytes(entry.bytes + entry.length_end, data + entry.length_end,
-                   entry.size - entry.length_end)) {
+                    entry.size - entry.length_end)) {
       return false;
     }
   }

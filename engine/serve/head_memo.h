@@ -12,21 +12,20 @@
 
 namespace ringrpc::serve {
 
-// A hit means that the same bytes were parsed before, with another length at most, so it never gives
-// another answer than the parser: the digits are read again, and a length that the parser or the
-// limits would refuse is a miss.
-// Owns:   4 heads of at most 512 bytes.
-// Thread: worker only.  Cost: one comparison of the head's bytes where the last hit was.
+// A hit means that the same bytes were parsed before, with another length at most, so it never
+// gives another answer than the parser: the digits are read again, and a length that the parser or
+// the limits would refuse is a miss. Owns:   4 heads of at most 512 bytes. Thread: worker only.
+// Cost: one comparison of the head's bytes where the last hit was.
 class HeadMemo {
  public:
   static constexpr std::uint32_t ways = 4;
   static constexpr std::uint32_t head_size_max = 512;
 
   struct Entry {
-    http::Request head;         // base points to the input of the last hit
+    http::Request head;  // base points to the input of the last hit
     Admission admission;
-    std::uint32_t size = 0;     // of the head; 0: empty
-    std::uint32_t length_at = 0;   // where Content-Length's digits are; size when there are none
+    std::uint32_t size = 0;       // of the head; 0: empty
+    std::uint32_t length_at = 0;  // where Content-Length's digits are; size when there are none
     std::uint32_t length_end = 0;
     char bytes[head_size_max];
   };
@@ -36,7 +35,8 @@ class HeadMemo {
   // Returns: the parsed head of the bytes at `data`, null when it is not known.
   // Lifetime: until the next call; its views as long as the bytes.
   const Entry* find(const char* data, std::uint32_t size) {
-    if (matches(entries_[last_], data, size)) [[likely]] return &entries_[last_];
+    if (matches(entries_[last_], data, size)) [[likely]]
+      return &entries_[last_];
     return find_slow(data, size);
   }
 
@@ -50,8 +50,8 @@ class HeadMemo {
   const Entry* find_slow(const char* data, std::uint32_t size);
 
   std::uint32_t message_size_max_;
-  std::uint32_t last_ = 0;   // where the last hit was
-  std::uint32_t next_ = 0;   // which one goes next
+  std::uint32_t last_ = 0;  // where the last hit was
+  std::uint32_t next_ = 0;  // which one goes next
   std::array<Entry, ways> entries_;
 };
 

@@ -84,7 +84,8 @@ InMemoryContext& InMemory::claim_slow() {
   for (std::size_t tried = 0;; ++tried) {
     const std::size_t index = (context_hint + tried) % contexts_max;
     InMemoryContext* context = contexts_[index].load(std::memory_order_acquire);
-    if (context == nullptr) [[unlikely]] context = make(index);
+    if (context == nullptr) [[unlikely]]
+      context = make(index);
     if (!context->busy.exchange(true, std::memory_order_acquire)) [[likely]] {
       context_hint = index;
       return *context;
@@ -150,8 +151,7 @@ void InMemory::call_http(std::string_view bytes, bool padded, std::string& respo
   if (whole && step == Step::message && input.size != 0) step = Step::need_input;
   if (step == Step::message && request.admission.target == Target::rpc) [[likely]] {
     OpenReply reply(context.responder, request, Peer{});
-    rpc::Message message =
-        context.answerer.read(request.body, reply.writer(), reply.budget());
+    rpc::Message message = context.answerer.read(request.body, reply.writer(), reply.budget());
     for (std::uint32_t i = 0; i < message.count; ++i) {
       const rpc::Envelope& call = context.answerer.envelope(i);
       context.answerer.answer(message, call, table.find(call.method), reply.origin(),

@@ -42,7 +42,8 @@ struct InMemoryContext {
   std::atomic<bool> busy{false};
 };
 
-// Thread: any.  Cost: one atomic exchange and one fence for each call, no allocation after the first.
+// Thread: any.  Cost: one atomic exchange and one fence for each call, no allocation after the
+// first.
 class InMemory {
  public:
   InMemory(const WorkerOptions& options, WorkerShared& shared)

@@ -10,8 +10,8 @@ namespace ringrpc::serve {
 // Returns: the CPUs of the affinity mask, in order; at least one.
 std::vector<int> allowed_cpus();
 
-// Returns: how many workers are worth starting: the CPUs of the affinity mask, capped by the cgroup's
-// CPU quota rounded up (cgroup v2 cpu.max, or v1 cfs_quota_us); at least 1.
+// Returns: how many workers are worth starting: the CPUs of the affinity mask, capped by the
+// cgroup's CPU quota rounded up (cgroup v2 cpu.max, or v1 cfs_quota_us); at least 1.
 std::uint32_t default_workers();
 
 // Binds the calling thread to one CPU. Failing changes nothing.

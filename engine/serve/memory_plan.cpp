@@ -21,25 +21,23 @@ constexpr std::size_t socket_state_size = 12 + 16;
 
 std::vector<PlanItem> memory_plan(const WorkerOptions& options, std::uint32_t workers) {
   const std::size_t n = workers;
-  const std::size_t index = rpc::Answerer::memory(options.message_size_max,
-                                                  options.batch_length_max) -
-                            options.message_size_max;
+  const std::size_t index =
+      rpc::Answerer::memory(options.message_size_max, options.batch_length_max) -
+      options.message_size_max;
   return {
       {"program", program_size, "code, libraries, stacks"},
       {"rings", n * ring_size, "submissions and completions"},
       {"receive_buffers",
        n * (std::size_t{options.receive_buffers} * options.receive_buffer_size + limits::padding),
        "bytes that the kernel delivers"},
-      {"connections",
-       n * options.connections_max * (sizeof(Connection) + socket_state_size),
+      {"connections", n * options.connections_max * (sizeof(Connection) + socket_state_size),
        "one slot for each connection"},
       {"partial_messages", n * options.partial_pool_size, "requests that came in pieces"},
       {"index", n * index, "4 bytes for each byte of the largest message"},
       {"scratch", n * options.message_size_max, "strings with escapes, unescaped"},
       {"reply_slabs", n * std::size_t{options.reply_slabs} * options.reply_slab_size,
        "replies until they are sent"},
-      {"reply_segments", n * options.segments * sizeof(Segment),
-       "runs of reply bytes that wait"},
+      {"reply_segments", n * options.segments * sizeof(Segment), "runs of reply bytes that wait"},
       {"large_replies", n * std::size_t{options.large_replies_size_max},
        "replies that fit no slab"},
       {"counters", n * (limits::methods_max * sizeof(std::uint64_t) + sizeof(base::Histogram)),
@@ -54,9 +52,9 @@ std::string format_plan(const std::vector<PlanItem>& plan, std::uint32_t workers
   char line[160];
   for (const PlanItem& item : plan) {
     sum += item.bytes;  // who: item.pool
-    std::snprintf(line, sizeof(line), "  %-18.*s %14zu  %.*s\n",
-                  static_cast<int>(item.pool.size()), item.pool.data(), item.bytes,
-                  static_cast<int>(item.reason.size()), item.reason.data());
+    std::snprintf(line, sizeof(line), "  %-18.*s %14zu  %.*s\n", static_cast<int>(item.pool.size()),
+                  item.pool.data(), item.bytes, static_cast<int>(item.reason.size()),
+                  item.reason.data());
     text += line;
   }
   std::snprintf(line, sizeof(line), "  %-18s %14zu\n", "total", sum);

@@ -1,6 +1,7 @@
 #pragma once
 
-// Everything that a server takes at start or may take later, as one sum with a reason for each term.
+// Everything that a server takes at start or may take later, as one sum with a reason for each
+// term.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +15,8 @@ namespace ringrpc::serve {
 
 struct PlanItem {
   std::string_view pool;
-  std::size_t bytes = 0;     // of all workers
-  std::string_view reason;   // what fills it
+  std::size_t bytes = 0;    // of all workers
+  std::string_view reason;  // what fills it
 };
 
 // Returns: the pools, in the order of a request's way through them.

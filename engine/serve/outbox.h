@@ -17,8 +17,8 @@ inline constexpr std::uint32_t no_slab = 0xFFFFFFFF;
 struct Segment {
   char* data = nullptr;
   std::uint32_t size = 0;
-  std::uint32_t taken = 0;              // bytes that the kernel has
-  std::uint32_t slab = no_slab;         // no_slab: a mapping of its own
+  std::uint32_t taken = 0;       // bytes that the kernel has
+  std::uint32_t slab = no_slab;  // no_slab: a mapping of its own
   std::uint32_t next = no_segment;
   std::size_t mapping_size = 0;
 };
@@ -35,14 +35,15 @@ struct OutList {
 // Owns:   slabs (one mapping made at start), segments (an array), and what is mapped for large
 //         replies, bounded by mapped_max.
 // Thread: worker only.  Cost: open/commit O(1), no system call unless a reply is large.
-// Invariant: a slab's reference count is the number of segments in it, plus one while it is current.
+// Invariant: a slab's reference count is the number of segments in it, plus one while it is
+// current.
 class Outbox {
  public:
   struct Options {
     std::uint32_t slab_size = 0;
     std::uint32_t slab_count = 0;
     std::uint32_t segment_count = 0;
-    std::uint32_t reply_size_max = 0;   // of one message's reply, heads not counted
+    std::uint32_t reply_size_max = 0;  // of one message's reply, heads not counted
     std::size_t mapped_max = 0;
   };
 
@@ -61,7 +62,8 @@ class Outbox {
   // Returns: room for at least `minimum` bytes, empty when memory is used up.
   // Requires: minimum <= slab_size; the room before was committed or abandoned.
   Room open(std::uint32_t minimum) {
-    if (static_cast<std::size_t>(slab_end_ - top_) >= minimum) [[likely]] return {top_, slab_end_};
+    if (static_cast<std::size_t>(slab_end_ - top_) >= minimum) [[likely]]
+      return {top_, slab_end_};
     return open_slow(minimum);
   }
 
@@ -118,7 +120,7 @@ class Outbox {
 
   Options options_;
   char* slabs_ = nullptr;
-  char* top_ = nullptr;       // where the current slab's free bytes begin
+  char* top_ = nullptr;  // where the current slab's free bytes begin
   char* slab_end_ = nullptr;
   std::uint32_t slab_ = no_slab;
   std::vector<std::uint32_t> references_;  // of each slab
@@ -126,7 +128,7 @@ class Outbox {
   std::vector<Segment> segments_;
   std::uint32_t free_segment_ = no_segment;
   std::uint32_t segments_taken_ = 0;
-  Mapping pending_;           // what grow() made for the reply being written
+  Mapping pending_;  // what grow() made for the reply being written
   std::size_t bytes_mapped_ = 0;
   std::uint64_t bytes_copied_ = 0;
 };

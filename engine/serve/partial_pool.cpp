@@ -39,8 +39,7 @@ Partial* PartialPool::take(std::uint32_t size) {
   }
   const std::size_t bytes = block_size(size_class);
   if (bytes_mapped_ + bytes > bytes_max_ && !free_kept(bytes)) return nullptr;
-  void* block =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED) return nullptr;
   bytes_mapped_ += bytes;
   ++blocks_taken_;

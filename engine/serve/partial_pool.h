@@ -10,21 +10,21 @@
 
 namespace ringrpc::serve {
 
-// The bytes of one connection that wait for more, and how far its framing has come. The bytes follow
-// the struct in the same block; limits::padding readable bytes follow them.
-// Invariant: begin + head_size <= begin + message_size <= end <= capacity.
+// The bytes of one connection that wait for more, and how far its framing has come. The bytes
+// follow the struct in the same block; limits::padding readable bytes follow them. Invariant: begin
+// + head_size <= begin + message_size <= end <= capacity.
 struct Partial {
-  std::uint32_t capacity = 0;       // bytes of data()
+  std::uint32_t capacity = 0;  // bytes of data()
   std::uint32_t size_class = 0;
-  std::uint32_t begin = 0;          // of the message in progress
-  std::uint32_t end = 0;            // of what has arrived
-  std::uint32_t head_size = 0;      // 0 until the head is whole; it stands at begin
-  std::uint32_t message_size = 0;   // head and decoded body so far; 0 until the head is whole
-  std::uint32_t body_left = 0;      // bytes of a Content-Length body still to come
+  std::uint32_t begin = 0;         // of the message in progress
+  std::uint32_t end = 0;           // of what has arrived
+  std::uint32_t head_size = 0;     // 0 until the head is whole; it stands at begin
+  std::uint32_t message_size = 0;  // head and decoded body so far; 0 until the head is whole
+  std::uint32_t body_left = 0;     // bytes of a Content-Length body still to come
   bool chunked = false;
-  bool whole = false;               // the message is complete and being answered
-  bool unread = false;              // holds bytes that have not been looked at yet
-  std::uint64_t started_ms = 0;     // when the body began
+  bool whole = false;            // the message is complete and being answered
+  bool unread = false;           // holds bytes that have not been looked at yet
+  std::uint64_t started_ms = 0;  // when the body began
   Partial* next_free = nullptr;
   http::ChunkDecoder chunks = {};
 
@@ -50,7 +50,8 @@ class PartialPool {
   Partial* take(std::uint32_t size);
 
   // Makes room for `size` more bytes, moving what there is to a larger block if need be.
-  // Returns: the block to use from now on, or null (the old one is intact) when the pool is used up.
+  // Returns: the block to use from now on, or null (the old one is intact) when the pool is used
+  // up.
   Partial* grow(Partial* partial, std::uint32_t size, std::uint64_t& bytes_copied);
 
   void give(Partial* partial);
@@ -60,9 +61,9 @@ class PartialPool {
   [[nodiscard]] std::size_t bytes_max() const { return bytes_max_; }
 
  private:
-  static constexpr std::uint32_t class_count = 20;          // 4 KiB to 2 GiB
+  static constexpr std::uint32_t class_count = 20;  // 4 KiB to 2 GiB
   static constexpr std::uint32_t block_size_min = 4096;
-  static constexpr std::uint32_t kept_class_max = 4;        // 64 KiB: larger blocks are unmapped
+  static constexpr std::uint32_t kept_class_max = 4;  // 64 KiB: larger blocks are unmapped
 
   static std::uint32_t class_of(std::uint32_t size);
   static std::size_t block_size(std::uint32_t size_class);

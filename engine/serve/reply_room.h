@@ -46,8 +46,7 @@ class ReplyRoom {
   // Makes room for `size` bytes in all, keeping the first `used`. Returns: whether there is.
   bool ensure(std::size_t used, std::size_t size) {
     if (room() >= size) return true;
-    const Outbox::Room larger =
-        outbox_.grow(room_.begin, static_cast<std::uint32_t>(used), size);
+    const Outbox::Room larger = outbox_.grow(room_.begin, static_cast<std::uint32_t>(used), size);
     if (larger.empty()) return false;
     room_ = larger;
     return true;

@@ -26,14 +26,22 @@ std::string_view find_field(const void* source, std::string_view name) {
 
 std::string_view method_name(http::Method method) {
   switch (method) {
-    case http::Method::get: return "GET";
-    case http::Method::head: return "HEAD";
-    case http::Method::post: return "POST";
-    case http::Method::put: return "PUT";
-    case http::Method::patch: return "PATCH";
-    case http::Method::delete_: return "DELETE";
-    case http::Method::options: return "OPTIONS";
-    case http::Method::trace: return "TRACE";
+    case http::Method::get:
+      return "GET";
+    case http::Method::head:
+      return "HEAD";
+    case http::Method::post:
+      return "POST";
+    case http::Method::put:
+      return "PUT";
+    case http::Method::patch:
+      return "PATCH";
+    case http::Method::delete_:
+      return "DELETE";
+    case http::Method::options:
+      return "OPTIONS";
+    case http::Method::trace:
+      return "TRACE";
   }
   return {};
 }
@@ -51,7 +59,8 @@ std::string refusal_body(rpc::ErrorCode code) {
 Responder::Responder(const Options& options) : options_(options) {}
 
 void Responder::set_time(std::int64_t wall_seconds) {
-  if (wall_seconds == wall_seconds_) [[likely]] return;
+  if (wall_seconds == wall_seconds_) [[likely]]
+    return;
   wall_seconds_ = wall_seconds;
   heads_.set_time(wall_seconds);
 }
@@ -64,8 +73,7 @@ bool Responder::write(OutList& out, const http::ResponseHead& head, std::string_
   RINGRPC_ASSERT(head_size != 0, head.status);
   const std::size_t body_size = with_body ? body.size() : 0;
   if (static_cast<std::size_t>(room.end - room.begin) < head_size + body_size) {
-    const Outbox::Room larger =
-        options_.outbox->grow(room.begin, head_size, head_size + body_size);
+    const Outbox::Room larger = options_.outbox->grow(room.begin, head_size, head_size + body_size);
     if (larger.empty()) {
       options_.outbox->abandon(room.begin);
       return false;
@@ -144,9 +152,10 @@ OpenReply::OpenReply(Responder& responder, const Request& request, const Peer& p
       room_(*responder.options().outbox, responder.options().reply_size_max, http::Heads::ok_size),
       origin_{.peer = peer,
               .principal = {},
-              .head = Head(method_name(request.head->method), request.head->view(request.head->path),
-                           request.head, &find_field)} {
-  if (room_.exists()) [[likely]] writer().bytes(responder_.heads().ok_head());
+              .head = Head(method_name(request.head->method),
+                           request.head->view(request.head->path), request.head, &find_field)} {
+  if (room_.exists()) [[likely]]
+    writer().bytes(responder_.heads().ok_head());
 }
 
 void OpenReply::finish(std::string& out, const rpc::Outcome& outcome) {
@@ -158,7 +167,8 @@ void OpenReply::finish(std::string& out, const rpc::Outcome& outcome) {
 
 std::size_t OpenReply::seal(const rpc::Outcome& outcome) {
   const bool usual = outcome.has_body && !request_.last && request_.head->version_minor != 0;
-  if (!usual || writer().overflowed()) [[unlikely]] return seal_slow(outcome);
+  if (!usual || writer().overflowed()) [[unlikely]]
+    return seal_slow(outcome);
   const std::size_t size = writer().size();
   http::Heads::patch_length(room_.begin() + http::Heads::ok_size,
                             static_cast<std::uint32_t>(size - http::Heads::ok_size));

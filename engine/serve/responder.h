@@ -21,8 +21,8 @@ namespace ringrpc::serve {
 class Oracle {
  public:
   virtual ~Oracle() = default;
-  [[nodiscard]] virtual bool ready() const = 0;               // for /readyz
-  [[nodiscard]] virtual std::string metrics() const = 0;      // for /metrics
+  [[nodiscard]] virtual bool ready() const = 0;           // for /readyz
+  [[nodiscard]] virtual std::string metrics() const = 0;  // for /metrics
 };
 
 // Writes whole responses into the outbox.
@@ -76,7 +76,8 @@ class OpenReply {
   // Returns: false when there is no memory for it.
   bool finish(OutList& out, const rpc::Outcome& outcome) {
     const std::size_t size = seal(outcome);
-    if (size != 0) [[likely]] return room_.commit(out, size);
+    if (size != 0) [[likely]]
+      return room_.commit(out, size);
     room_.abandon();
     return false;
   }

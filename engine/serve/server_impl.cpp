@@ -58,8 +58,7 @@ std::string check(const Options& options) {
                     limits::message_size_max_max),
       out_of_bounds("reply_size_max", options.reply_size_max, limits::reply_size_max_min,
                     limits::reply_size_max_max),
-      out_of_bounds("batch_length_max", options.batch_length_max, 1,
-                    limits::batch_length_max_max),
+      out_of_bounds("batch_length_max", options.batch_length_max, 1, limits::batch_length_max_max),
       out_of_bounds("partial_pool_size", options.partial_pool_size,
                     2 * std::uint64_t{options.message_size_max} + 2 * limits::head_size_max,
                     4'000'000'000u),
@@ -222,10 +221,9 @@ bool Server::Impl::start() {
   RINGRPC_ASSERT(!started);
   if (!bad_options.empty()) return refuse(exit_usage, bad_options);
   const std::uint64_t descriptors = serve::raise_descriptor_limit();
-  const std::uint64_t room =
-      descriptors > limits::descriptors_reserved + worker_count
-          ? (descriptors - limits::descriptors_reserved) / worker_count
-          : 1;
+  const std::uint64_t room = descriptors > limits::descriptors_reserved + worker_count
+                                 ? (descriptors - limits::descriptors_reserved) / worker_count
+                                 : 1;
   connections_max =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(options.connections_max, room));
   const IoChoice first = options.io == IoChoice::epoll ? IoChoice::epoll : IoChoice::uring;
@@ -301,8 +299,8 @@ std::string Server::Impl::start_line() const {
   line += ", " + std::to_string(worker_count) + (worker_count == 1 ? " worker" : " workers");
   const bool uring = io_taken == IoChoice::uring;
   line += uring ? ", io_uring (" : ", epoll (";
-  line += uring ? workers.front().worker->mode()
-                : (io_reason.empty() ? "as asked" : io_reason.c_str());
+  line +=
+      uring ? workers.front().worker->mode() : (io_reason.empty() ? "as asked" : io_reason.c_str());
   return line + "), " + options.allocator;
 }
 

@@ -79,9 +79,8 @@ struct Server::Impl final : serve::Oracle {
     for (const serve::WorkerThread& one : workers) {
       if (one.worker != nullptr) visit(one.worker->counters(), one.worker->stats());
     }
-    in_memory.for_each([&](const serve::InMemoryContext& context) {
-      visit(context.counters, context.stats);
-    });
+    in_memory.for_each(
+        [&](const serve::InMemoryContext& context) { visit(context.counters, context.stats); });
   }
 
   Options options;
@@ -96,19 +95,19 @@ struct Server::Impl final : serve::Oracle {
   std::deque<io::Listener> listeners;
   std::vector<std::string> addresses;
   std::deque<serve::WorkerThread> workers;
-  std::string workers_refused;        // what a worker said that could not start
-  std::string io_reason;              // why epoll was taken, for the start line
+  std::string workers_refused;  // what a worker said that could not start
+  std::string io_reason;        // why epoll was taken, for the start line
   IoChoice io_taken = IoChoice::automatic;
   bool started = false;
   std::string error;
   int exit_code = 0;
 
   std::mutex mutex;
-  std::condition_variable changed;    // a worker has started, or ended
-  std::size_t reported = 0;           // workers whose start() has returned
+  std::condition_variable changed;  // a worker has started, or ended
+  std::size_t reported = 0;         // workers whose start() has returned
   std::size_t running = 0;
-  bool may_run = false;               // all have started: begin to serve
-  bool give_up = false;               // one has not: end
+  bool may_run = false;  // all have started: begin to serve
+  bool give_up = false;  // one has not: end
 };
 
 }  // namespace ringrpc

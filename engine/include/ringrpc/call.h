@@ -46,8 +46,8 @@ class Head {
   [[nodiscard]] std::string_view method() const { return method_; }
   [[nodiscard]] std::string_view path() const { return path_; }
 
-  // Returns: the value of the first field of that name, without surrounding blanks; empty if absent.
-  // Names are compared without regard to case (RFC 9110 section 5.1).
+  // Returns: the value of the first field of that name, without surrounding blanks; empty if
+  // absent. Names are compared without regard to case (RFC 9110 section 5.1).
   [[nodiscard]] std::string_view field(std::string_view name) const {
     return find_ == nullptr ? std::string_view() : find_(source_, name);
   }
@@ -62,7 +62,7 @@ class Head {
 // Everything a transport tells of the message that it delivered.
 struct Origin {
   Peer peer;
-  std::string_view principal;     // empty until authentication is on
+  std::string_view principal;  // empty until authentication is on
   Head head;
   std::uint64_t deadline_ms = 0;  // on the monotonic clock; 0 when the call has none
 };

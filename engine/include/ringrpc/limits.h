@@ -120,7 +120,8 @@ inline constexpr std::uint32_t in_flight_max = 65'536;
 inline constexpr std::uint32_t workers_max = 256;
 
 static_assert(depth_max == 64, "the walk keeps its open brackets in one 64-bit word");
-static_assert((receive_buffers & (receive_buffers - 1)) == 0, "a ring of buffers is a power of two");
+static_assert((receive_buffers & (receive_buffers - 1)) == 0,
+              "a ring of buffers is a power of two");
 static_assert(receive_buffers_max <= 32'768, "the kernel's limit for one ring of buffers");
 static_assert(head_size_max > target_size_max, "a target fits into a head");
 static_assert(head_size_max <= 65'535, "a head's positions are 16 bits wide");

@@ -7,7 +7,8 @@
 //   return server.run();
 //
 // Handlers, chosen by signature:
-//   R(const P&), R(), R(Call&, const P&), R(Call&)   typed: P and R are reflected (fields.h), R may be
+//   R(const P&), R(), R(Call&, const P&), R(Call&)   typed: P and R are reflected (fields.h), R may
+//   be
 //                                                    void or Result<R>
 //   void(Call&, Reply&)                              raw: params on demand, a writer for the result
 //
@@ -16,16 +17,14 @@
 // never ends the process.
 
 #include <ringrpc/call.h>
-#include <ringrpc/fields.h>
 #include <ringrpc/limits.h>
-#include <ringrpc/result.h>
+#include <ringrpc/server_handlers.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -38,10 +37,10 @@ enum class IoChoice : std::uint8_t { automatic, uring, epoll };
 struct Options {
   std::string listen = "127.0.0.1:8080";  // HTTP listener; port 0 takes a free one; empty for none
   std::vector<std::string> more_listeners = {};
-  unsigned workers = 0;                   // 0: CPUs of the affinity mask, capped by the cgroup quota
-  IoChoice io = IoChoice::automatic;      // io_uring, else epoll
-  unsigned spin_us = 0;                   // how long a worker polls before it sleeps
-  bool pin = true;                        // each worker stays on one CPU
+  unsigned workers = 0;               // 0: CPUs of the affinity mask, capped by the cgroup quota
+  IoChoice io = IoChoice::automatic;  // io_uring, else epoll
+  unsigned spin_us = 0;               // how long a worker polls before it sleeps
+  bool pin = true;                    // each worker stays on one CPU
   std::uint32_t connections_max = limits::connections_max;  // of one worker
   std::uint32_t receive_buffers = limits::receive_buffers;  // of one worker; a power of two
   std::uint32_t message_size_max = limits::message_size_max;
@@ -49,11 +48,11 @@ struct Options {
   std::uint32_t batch_length_max = limits::batch_length_max;
   std::uint32_t partial_pool_size = limits::partial_pool_size;  // of one worker
   std::uint32_t stop_timeout_ms = limits::stop_timeout_ms;
-  std::uint32_t drain_delay_ms = 0;       // from the stop signal to the end of accepting
-  std::vector<std::string> hosts = {};    // Host names allowed beside the loopback ones
-  std::vector<std::string> origins = {};  // Origins allowed beside the loopback ones
-  std::string port_file = {};             // written, complete, once the server serves
-  std::string name = "ringrpc";           // begins the start line
+  std::uint32_t drain_delay_ms = 0;         // from the stop signal to the end of accepting
+  std::vector<std::string> hosts = {};      // Host names allowed beside the loopback ones
+  std::vector<std::string> origins = {};    // Origins allowed beside the loopback ones
+  std::string port_file = {};               // written, complete, once the server serves
+  std::string name = "ringrpc";             // begins the start line
   std::string allocator = "system malloc";  // named in the start line
 };
 
@@ -77,9 +76,9 @@ class Server {
   // Returns: whether there was such a method. Calls that have begun end normally.
   bool remove(std::string_view name);
 
-  // Serves until SIGTERM or SIGINT and stops gracefully. One line on stderr tells what it listens on.
-  // Returns: the process's exit code: 0 clean, 1 forced after the deadline, 2 bad options, 3 could
-  // not start.
+  // Serves until SIGTERM or SIGINT and stops gracefully. One line on stderr tells what it listens
+  // on. Returns: the process's exit code: 0 clean, 1 forced after the deadline, 2 bad options, 3
+  // could not start.
   int run();
 
   // The same in pieces, for tests and for programs with a main loop of their own: workers run in
@@ -121,113 +120,11 @@ class Server {
   std::unique_ptr<Impl> impl_;
 };
 
-// What follows turns a handler's signature into one function pointer, in the user's translation unit.
-namespace handlers {
-
-template <typename T>
-struct Signature : Signature<decltype(&T::operator())> {};
-template <typename R, typename... A>
-struct Signature<R (*)(A...)> {
-  using Return = R;
-  using Arguments = std::tuple<A...>;
-};
-template <typename R, typename... A>
-struct Signature<R(A...)> : Signature<R (*)(A...)> {};
-template <typename C, typename R, typename... A>
-struct Signature<R (C::*)(A...)> : Signature<R (*)(A...)> {};
-template <typename C, typename R, typename... A>
-struct Signature<R (C::*)(A...) const> : Signature<R (*)(A...)> {};
-template <typename C, typename R, typename... A>
-struct Signature<R (C::*)(A...) noexcept> : Signature<R (*)(A...)> {};
-template <typename C, typename R, typename... A>
-struct Signature<R (C::*)(A...) const noexcept> : Signature<R (*)(A...)> {};
-
-template <typename T>
-struct Unwrapped {
-  using type = T;
-  static constexpr bool is_result = false;
-};
-template <typename T>
-struct Unwrapped<Result<T>> {
-  using type = T;
-  static constexpr bool is_result = true;
-};
-
-template <typename T>
-void encode(Reply& reply, const T& value) {
-  // Numbers need no table.
-  if constexpr (std::is_same_v<T, bool>) {
-    reply.result().boolean(value);
-  } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
-    reply.result().integer(value);
-  } else if constexpr (std::is_integral_v<T>) {
-    reply.result().unsigned_integer(value);
-  } else {
-    reply.encode(fields::type_of<T>(), &value);
-  }
-}
-
-template <typename T>
-void answer(Reply& reply, T&& outcome) {
-  using Plain = std::remove_cvref_t<T>;
-  if constexpr (Unwrapped<Plain>::is_result) {
-    using Value = typename Unwrapped<Plain>::type;
-    if (!outcome.ok()) {
-      reply.error(outcome.error().code, outcome.error().message, outcome.error().data);
-    } else if constexpr (!std::is_void_v<Value>) {
-      encode(reply, outcome.value());
-    }
-  } else {
-    encode(reply, outcome);
-  }
-}
-
-template <typename F, typename... A>
-void run(F& handler, Reply& reply, A&&... arguments) {
-  if constexpr (std::is_void_v<decltype(handler(std::forward<A>(arguments)...))>) {
-    handler(std::forward<A>(arguments)...);
-  } else {
-    answer(reply, handler(std::forward<A>(arguments)...));
-  }
-}
-
-template <typename F>
-void invoke(void* state, bool strict, Call& call, Reply& reply) {
-  F& handler = *static_cast<F*>(state);
-  using Arguments = typename Signature<F>::Arguments;
-  constexpr std::size_t count = std::tuple_size_v<Arguments>;
-  if constexpr (count == 0) {
-    run(handler, reply);
-  } else {
-    using First = std::remove_cvref_t<std::tuple_element_t<0, Arguments>>;
-    using Last = std::remove_cvref_t<std::tuple_element_t<count - 1, Arguments>>;
-    static_assert(count <= 2, "a handler takes (P), (Call&, P), (Call&), (Call&, Reply&) or nothing");
-    if constexpr (count == 2) {
-      static_assert(std::is_same_v<First, Call>,
-                    "the first of a handler's two arguments is ringrpc::Call&");
-    }
-    if constexpr (std::is_same_v<Last, Reply>) {
-      handler(call, reply);
-    } else if constexpr (count == 1 && std::is_same_v<First, Call>) {
-      run(handler, reply, call);
-    } else {
-      Last params{};
-      if (!reply.decode(call, fields::type_of<Last>(), &params, strict)) return;
-      if constexpr (count == 1) {
-        run(handler, reply, params);
-      } else {
-        run(handler, reply, call, params);
-      }
-    }
-  }
-}
-
-}  // namespace handlers
-
 template <typename F>
 Server& Server::method(std::string_view name, F handler, MethodOptions options) {
   using Handler = std::decay_t<F>;
-  add(name, &handlers::invoke<Handler>, new Handler(std::move(handler)),
+  add(
+      name, &handlers::invoke<Handler>, new Handler(std::move(handler)),
       [](void* state) { delete static_cast<Handler*>(state); }, options.strict);
   return *this;
 }

@@ -1,5 +1,6 @@
-// Goal: the index of short, plain texts is the one that simdjson makes, and every other text is left
-// to simdjson. Method: random texts over the bytes that matter, at every size, against a kernel.
+// Goal: the index of short, plain texts is the one that simdjson makes, and every other text is
+// left to simdjson. Method: random texts over the bytes that matter, at every size, against a
+// kernel.
 
 #include "engine/json/short_index.h"
 
@@ -23,8 +24,8 @@ using Positions = std::vector<std::uint32_t>;
 Positions short_positions(const std::string& text, char filler) {
   const std::string padded = text + std::string(limits::padding, filler);
   Positions positions(text.size() + limits::padding);
-  positions.resize(build_short(padded.data(), static_cast<std::uint32_t>(text.size()),
-                               positions.data()));
+  positions.resize(
+      build_short(padded.data(), static_cast<std::uint32_t>(text.size()), positions.data()));
   return positions;
 }
 
