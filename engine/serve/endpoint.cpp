@@ -12,15 +12,13 @@ constexpr std::string_view get_only = "GET, HEAD, OPTIONS";
 
 Admission refused(std::uint16_t status, rpc::ErrorCode code, base::Counter counter,
                   std::string_view allow = {}) {
-  return {.target = Target::none,
-          .status = status,
-          .code = code,
-          .counter = counter,
-          .allow = allow};
+  return {
+      .target = Target::none, .status = status, .code = code, .counter = counter, .allow = allow};
 }
 
 Target target_of(std::string_view path) {
-  if (path == "/rpc") [[likely]] return Target::rpc;
+  if (path == "/rpc") [[likely]]
+    return Target::rpc;
   if (path == "/healthz") return Target::health;
   if (path == "/readyz") return Target::ready;
   if (path == "/metrics") return Target::metrics;
@@ -46,8 +44,11 @@ Admission admit_method(const http::Request& head, Target target, std::uint32_t b
 
 Admission admit(const http::Request& head, const http::HostPolicy& hosts,
                 std::uint32_t message_size_max) {
-  if (!http::host_allowed(head.view(head.host), hosts) ||
-      !http::origin_allowed(head.view(head.origin), hosts)) [[unlikely]] {
+  // No Origin is a client that is no browser; an empty one is nobody's.
+  const std::string_view origin = head.view(head.origin);
+  const bool own_origin =
+      http::origin_allowed(origin, hosts) && (!head.origin.present() || !origin.empty());
+  if (!http::host_allowed(head.view(head.host), hosts) || !own_origin) [[unlikely]] {
     return refused(403, rpc::ErrorCode::not_allowed, base::Counter::bad_hosts);
   }
   const Target target = target_of(head.view(head.path));

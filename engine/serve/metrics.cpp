@@ -110,9 +110,33 @@ void add_histogram(std::string& text, const std::deque<serve::WorkerThread>& wor
   line(text, metric, "_count", total);
 }
 
+using ErrorCounts = std::array<std::uint64_t, rpc::error_text_count + 1>;
+
+void add_calls(std::string& text, const std::vector<std::string>& names,
+               const std::vector<std::uint64_t>& calls, std::uint64_t unknown) {
+  type(text, "ringrpc_calls_total", "counter");
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    line(text, "ringrpc_calls_total", "{endpoint=\"/rpc\",method=\"" + escaped(names[i]) + "\"}",
+         calls[i]);
+  }
+  line(text, "ringrpc_calls_total", "{endpoint=\"/rpc\",method=\"\"}", unknown);
+}
+
+void add_errors(std::string& text, const ErrorCounts& errors) {
+  type(text, "ringrpc_errors_total", "counter");
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    const std::string code =
+        i < rpc::error_text_count
+            ? std::to_string(static_cast<std::int32_t>(rpc::error_texts[i].code))
+            : "application";
+    line(text, "ringrpc_errors_total", "{endpoint=\"/rpc\",code=\"" + code + "\"}", errors[i]);
+  }
+}
+
 struct GaugeSums {
   std::uint64_t connections = 0;
   std::uint64_t buffers_lent = 0;
+  std::uint64_t partial_messages = 0;
   std::uint64_t partial_bytes = 0;
   std::uint64_t large_reply_bytes = 0;
 };
@@ -124,6 +148,7 @@ GaugeSums sum_gauges(const std::deque<serve::WorkerThread>& workers) {
     const serve::Gauges& gauges = one.worker->gauges();
     sums.connections += gauges.connections.load(std::memory_order_relaxed);
     sums.buffers_lent += gauges.buffers_lent.load(std::memory_order_relaxed);
+    sums.partial_messages += gauges.partial_messages.load(std::memory_order_relaxed);
     sums.partial_bytes += gauges.partial_bytes.load(std::memory_order_relaxed);
     sums.large_reply_bytes += gauges.large_reply_bytes.load(std::memory_order_relaxed);
   }
@@ -135,7 +160,7 @@ GaugeSums sum_gauges(const std::deque<serve::WorkerThread>& workers) {
 std::string Server::Impl::metrics() const {
   std::string text;
   std::array<std::uint64_t, base::counter_count> sums{};
-  std::array<std::uint64_t, rpc::error_text_count + 1> errors{};
+  ErrorCounts errors{};
   const std::vector<std::string> names = registry.slot_names();
   std::vector<std::uint64_t> calls(names.size(), 0);
   std::uint64_t unknown = 0;
@@ -148,20 +173,8 @@ std::string Server::Impl::metrics() const {
     unknown += stats.unknown();
   });
 
-  type(text, "ringrpc_calls_total", "counter");
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    line(text, "ringrpc_calls_total",
-         "{endpoint=\"/rpc\",method=\"" + escaped(names[i]) + "\"}", calls[i]);
-  }
-  line(text, "ringrpc_calls_total", "{endpoint=\"/rpc\",method=\"\"}", unknown);
-  type(text, "ringrpc_errors_total", "counter");
-  for (std::size_t i = 0; i < errors.size(); ++i) {
-    const std::string code =
-        i < rpc::error_text_count
-            ? std::to_string(static_cast<std::int32_t>(rpc::error_texts[i].code))
-            : "application";
-    line(text, "ringrpc_errors_total", "{endpoint=\"/rpc\",code=\"" + code + "\"}", errors[i]);
-  }
+  add_calls(text, names, calls, unknown);
+  add_errors(text, errors);
   add_histogram(text, workers);
   for (const Named& named : plain) {
     type(text, named.metric, "counter");
@@ -181,7 +194,8 @@ std::string Server::Impl::metrics() const {
        {std::pair<std::string_view, std::uint64_t>{"ringrpc_connections", gauges.connections},
         {"ringrpc_in_flight", 0},
         {"ringrpc_streams", 0},
-        {"ringrpc_buffers_lent", gauges.buffers_lent}}) {
+        {"ringrpc_buffers_lent", gauges.buffers_lent},
+        {"ringrpc_partial_messages", gauges.partial_messages}}) {
     type(text, metric, "gauge");
     line(text, metric, "", value);
   }

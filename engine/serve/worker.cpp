@@ -98,8 +98,7 @@ void Worker<Io>::begin_turn() {
   responder_.set_time(base::wall_seconds());
   shared_.registry->epochs().announce(reader_);
   table_ = shared_.registry->current();
-  if (!stopping_ && shared_.phase.load(std::memory_order_acquire) >= Phase::stopping)
-      [[unlikely]] {
+  if (!stopping_ && shared_.phase.load(std::memory_order_acquire) >= Phase::stopping) [[unlikely]] {
     begin_stop();
   }
 }
@@ -121,6 +120,7 @@ void Worker<Io>::end_turn() {
   gauges_.connections.store(connection_count_, std::memory_order_relaxed);
   gauges_.buffers_lent.store(lent_, std::memory_order_relaxed);
   gauges_.segments.store(outbox_.segments_taken(), std::memory_order_relaxed);
+  gauges_.partial_messages.store(partials_.blocks_taken(), std::memory_order_relaxed);
   gauges_.partial_bytes.store(partials_.bytes_mapped(), std::memory_order_relaxed);
   gauges_.large_reply_bytes.store(outbox_.bytes_mapped(), std::memory_order_relaxed);
   base::Epochs::rest(reader_);
@@ -133,7 +133,8 @@ Connection* Worker<Io>::connection_of(io::Handle handle) {
   RINGRPC_ASSERT(handle.slot < options_.connections_max, handle.slot);
   Connection& connection = connections_[handle.slot];
   const bool live = connection.state != ConnectionState::free;
-  if (live && connection.generation == handle.generation) [[likely]] return &connection;
+  if (live && connection.generation == handle.generation) [[likely]]
+    return &connection;
   counters_.add(base::Counter::stale_completions);
   return nullptr;
 }
@@ -328,7 +329,8 @@ bool Worker<Io>::frame(Connection& connection) {
       case Step::message:
         counters_.add(base::Counter::requests);
         if (stopping_) request_.last = true;
-        if (request_.admission.target == Target::rpc) [[likely]] return true;
+        if (request_.admission.target == Target::rpc) [[likely]]
+          return true;
         ok = responder_.answer_plain(connection.out, request_);
         break;
       case Step::refused:

@@ -53,11 +53,11 @@ class Worker {
   bool run();
 
   void turn() {
-    io_.wait(wait_ns());                                             // wait
+    io_.wait(wait_ns());  // wait
     begin_turn();
-    for (io::Event event; io_.next(event);) receive(event);          // receive
+    for (io::Event event; io_.next(event);) receive(event);  // receive
     while (Connection* connection = take_ready()) {
-      while (frame(*connection)) {                                   // frame
+      while (frame(*connection)) {  // frame
         OpenReply reply(responder_, request_, peer_of(*connection));
         if (!reply.has_room()) [[unlikely]] {
           fail(*connection);
@@ -67,13 +67,13 @@ class Worker {
             answerer_.read(request_.body, reply.writer(), reply.budget());  // read
         for (std::uint32_t i = 0; i < message.count; ++i) {
           const rpc::Envelope& call = answerer_.envelope(i);
-          const rpc::Method* method = table_->find(call.method);     // find
+          const rpc::Method* method = table_->find(call.method);                    // find
           answerer_.answer(message, call, method, reply.origin(), reply.writer());  // answer
         }
         const rpc::Outcome outcome = answerer_.end(message, reply.writer());
         answered(*connection, reply.finish(connection->out, outcome), message.count);
       }
-      send(*connection);                                             // send
+      send(*connection);  // send
     }
     end_turn();
   }
@@ -87,7 +87,9 @@ class Worker {
   // For the simulation.
   [[nodiscard]] Io& io() { return io_; }
   [[nodiscard]] std::uint32_t connections() const { return connection_count_; }
-  [[nodiscard]] bool finished() const { return stopping_ && connection_count_ == 0 && !io_.accepting(); }
+  [[nodiscard]] bool finished() const {
+    return stopping_ && connection_count_ == 0 && !io_.accepting();
+  }
   void check_invariants() const;
 
  private:
@@ -144,6 +146,7 @@ class Worker {
   std::uint32_t lent_ = 0;   // receive buffers that have not been given back
   std::uint32_t connection_count_ = 0;
   bool stopping_ = false;
+  std::uint64_t stopped_ms_ = 0;  // when stopping began
 
   PartialPool partials_;
   Outbox outbox_;
@@ -155,8 +158,8 @@ class Worker {
   Input input_;
   std::uint16_t input_buffer_ = no_input;
   std::unique_ptr<Connection[]> connections_;
-  std::unique_ptr<std::uint16_t[]> input_next_;   // by buffer
-  std::unique_ptr<std::uint32_t[]> input_size_;   // by buffer
+  std::unique_ptr<std::uint16_t[]> input_next_;  // by buffer
+  std::unique_ptr<std::uint32_t[]> input_size_;  // by buffer
   std::uint32_t ready_first_ = no_connection;
   std::uint32_t ready_last_ = no_connection;
   Io io_;

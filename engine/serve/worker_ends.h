@@ -3,6 +3,8 @@
 // The rest of worker.cpp, split off along the life of a connection: sending what is unsent, the
 // deadlines, and every way to the end. Included by worker.cpp only.
 
+#include "engine/serve/worker.h"
+
 namespace ringrpc::serve {
 
 template <class Io>
@@ -45,8 +47,8 @@ void Worker<Io>::settle(Connection& connection) {
     counters_.add(base::Counter::limit_drain_size);
     connection.broken = true;
   }
-  const bool over = connection.broken ||
-                    (connection.state == State::lingering && connection.peer_finished);
+  const bool over =
+      connection.broken || (connection.state == State::lingering && connection.peer_finished);
   if (over && connection.state != State::closing) {
     connection.state = State::closing;
     framer_.forget(connection);
@@ -88,6 +90,12 @@ void Worker<Io>::set_deadline(Connection& connection) {
     if (connection.deadline == DeadlineKind::stall) return;
     kind = DeadlineKind::stall;
     deadline_ms = now_ms_ + limits::stall_timeout_ms;
+  } else if (connection.drop_left != 0) {
+    // Absolute, as for a body that is wanted: dripping does not move it.
+    if (connection.deadline == DeadlineKind::body) return;
+    kind = DeadlineKind::body;
+    deadline_ms = now_ms_ + limits::body_grace_ms +
+                  std::uint64_t{connection.drop_left} * 1000 / limits::body_rate_min;
   } else if (connection.partial != nullptr) {
     const Partial& partial = *connection.partial;
     kind = partial.head_size == 0 ? DeadlineKind::head : DeadlineKind::body;
@@ -96,6 +104,10 @@ void Worker<Io>::set_deadline(Connection& connection) {
         partial.started_ms + (kind == DeadlineKind::head
                                   ? limits::head_timeout_ms
                                   : limits::body_grace_ms + arrived * 1000 / limits::body_rate_min);
+    // A head that is not whole when the server stops gets a moment, not its whole time.
+    if (stopping_ && kind == DeadlineKind::head) {
+      deadline_ms = std::min(deadline_ms, stopped_ms_ + limits::linger_timeout_ms);
+    }
   } else if (connection.fresh) {
     return;  // The deadline of the first head was set when the connection came.
   }
@@ -154,10 +166,15 @@ void Worker<Io>::release(Connection& connection) {
 template <class Io>
 void Worker<Io>::begin_stop() {
   stopping_ = true;
+  stopped_ms_ = now_ms_;
   io_.stop_accepting();
   for (std::uint32_t slot = 0; slot < options_.connections_max; ++slot) {
     Connection& connection = connections_[slot];
-    if (connection.state != ConnectionState::open || !connection.idle()) continue;
+    if (connection.state != ConnectionState::open) continue;
+    if (!connection.idle()) {
+      set_deadline(connection);
+      continue;
+    }
     // One more turn: a request that is already in the socket is still answered.
     connection.deadline = DeadlineKind::idle;
     wheel_.set(slot, now_ms_ + limits::timer_slot_ms);

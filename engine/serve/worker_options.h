@@ -55,7 +55,8 @@ struct Gauges {
   std::atomic<std::uint32_t> connections{0};
   std::atomic<std::uint32_t> buffers_lent{0};
   std::atomic<std::uint32_t> segments{0};
-  std::atomic<std::uint64_t> partial_bytes{0};
+  std::atomic<std::uint64_t> partial_messages{0};
+  std::atomic<std::uint64_t> partial_bytes{0};  // kept blocks included
   std::atomic<std::uint64_t> large_reply_bytes{0};
   std::atomic<std::uint64_t> turn_ns_max{0};
   base::Histogram call_ns;
