@@ -28,6 +28,13 @@ struct Blob {
 constexpr std::uint32_t reply_size_max = 5000;
 constexpr std::uint32_t batch_length_max = 10;
 
+// Looks a name up as in a message: with readable bytes behind it, which must not matter.
+const Method* look_up(const Table* table, std::string_view name) {
+  std::string text(name);
+  text += "behind it";
+  return table->find(std::string_view(text).substr(0, name.size()));
+}
+
 struct Bench {
   Bench() {
     EXPECT_TRUE(answerer
@@ -265,7 +272,7 @@ TEST(Answer, TheLastErrorOfAHandlerWinsOverItsResult) {
 
 TEST(Answer, HandlersThatStartAreCountedAndOthersAreNot) {
   Bench bench;
-  const std::uint32_t slot = bench.registry.current()->find("sum")->slot;
+  const std::uint32_t slot = look_up(bench.registry.current(), "sum")->slot;
   bench(call("sum", "[1,2]", "1"));
   bench(call("sum", "[1,2]", ""));
   bench(call("sum", "7", "1"));
