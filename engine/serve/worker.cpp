@@ -1,5 +1,5 @@
 // The steps of Worker::turn() that touch connections: receive, frame, and the bookkeeping around
-// them. What ends a connection is in worker_ends.cpp.
+// them. What ends a connection is in worker_ends.h.
 
 #include "engine/serve/worker.h"
 
@@ -377,6 +377,7 @@ Peer Worker<Io>::peer_of(const Connection& connection) const {
 
 }  // namespace ringrpc::serve
 
+#include "engine/serve/worker_deadlines.h"
 #include "engine/serve/worker_ends.h"
 
 #ifndef RINGRPC_WORKER_BODIES_ONLY

@@ -114,7 +114,7 @@ class Worker {
   void fail(Connection& connection);
   Peer peer_of(const Connection& connection) const;
 
-  // send and the ends of a connection: worker_ends.cpp
+  // send and the ends of a connection: worker_ends.h, worker_deadlines.h
   void send(Connection& connection);
   void send_front(Connection& connection);
   void settle(Connection& connection);

@@ -1,8 +1,11 @@
 #pragma once
 
-// The rest of worker.cpp, split off along the life of a connection: sending what is unsent, the
-// deadlines, and every way to the end. Included by worker.cpp only.
+// A part of worker.cpp, split off along the life of a connection: sending what is unsent, and every
+// way to the end. Included by worker.cpp only.
 
+#include <ringrpc/limits.h>
+
+#include "engine/base/assert.h"
 #include "engine/serve/worker.h"
 
 namespace ringrpc::serve {
@@ -74,78 +77,6 @@ void Worker<Io>::settle(Connection& connection) {
     connection.receiving = true;
     io_.receive(handle_of(connection));
   }
-}
-
-// The one deadline that the connection's situation calls for.
-template <class Io>
-void Worker<Io>::set_deadline(Connection& connection) {
-  if (connection.state == ConnectionState::lingering ||
-      connection.state == ConnectionState::closing) {
-    return;
-  }
-  DeadlineKind kind = DeadlineKind::idle;
-  std::uint64_t deadline_ms = now_ms_ + (stopping_ ? 0 : limits::idle_timeout_ms);
-  if (connection.sending) {
-    // Only progress moves this deadline, not what else the peer sends.
-    if (connection.deadline == DeadlineKind::stall) return;
-    kind = DeadlineKind::stall;
-    deadline_ms = now_ms_ + limits::stall_timeout_ms;
-  } else if (connection.drop_left != 0) {
-    // Absolute, as for a body that is wanted: dripping does not move it.
-    if (connection.deadline == DeadlineKind::body) return;
-    kind = DeadlineKind::body;
-    deadline_ms = now_ms_ + limits::body_grace_ms +
-                  std::uint64_t{connection.drop_left} * 1000 / limits::body_rate_min;
-  } else if (connection.partial != nullptr) {
-    const Partial& partial = *connection.partial;
-    kind = partial.head_size == 0 ? DeadlineKind::head : DeadlineKind::body;
-    const std::uint64_t arrived = partial.message_size - partial.head_size;
-    deadline_ms =
-        partial.started_ms + (kind == DeadlineKind::head
-                                  ? limits::head_timeout_ms
-                                  : limits::body_grace_ms + arrived * 1000 / limits::body_rate_min);
-    // A head that is not whole when the server stops gets a moment, not its whole time.
-    if (stopping_ && kind == DeadlineKind::head) {
-      deadline_ms = std::min(deadline_ms, stopped_ms_ + limits::linger_timeout_ms);
-    }
-  } else if (connection.fresh) {
-    return;  // The deadline of the first head was set when the connection came.
-  }
-  connection.deadline = kind;
-  wheel_.set(slot_of(connection), deadline_ms);
-}
-
-template <class Io>
-void Worker<Io>::on_deadline(Connection& connection) {
-  if (connection.state == ConnectionState::free) return;
-  const DeadlineKind kind = connection.deadline;
-  connection.deadline = DeadlineKind::none;
-  switch (kind) {
-    case DeadlineKind::none:
-      return;
-    case DeadlineKind::head:
-    case DeadlineKind::body: {
-      const bool head = kind == DeadlineKind::head;
-      counters_.add(head ? base::Counter::limit_head_timeout : base::Counter::limit_body_rate);
-      // Silence from the start is no request, so it is not answered.
-      if (connection.partial != nullptr) responder_.answer_broken(connection.out, 408);
-      connection.state = ConnectionState::finishing;
-      break;
-    }
-    case DeadlineKind::idle:
-      if (!stopping_) counters_.add(base::Counter::limit_idle_timeout);
-      connection.state = ConnectionState::finishing;
-      break;
-    case DeadlineKind::stall:
-      counters_.add(base::Counter::limit_stall_timeout);
-      connection.broken = true;
-      break;
-    case DeadlineKind::linger:
-      counters_.add(base::Counter::limit_linger_timeout);
-      connection.broken = true;
-      break;
-  }
-  send(connection);
 }
 
 // Everything that a connection holds goes back here, whichever way it ended.
