@@ -50,6 +50,7 @@ enum class Counter : std::uint16_t {
   limit_method_size,
   limit_partial_pool,
   limit_unsent_size,
+  limit_reply_memory,  // no room for a reply, so its connection ended
   limit_head_timeout,
   limit_idle_timeout,
   limit_body_rate,
@@ -95,6 +96,7 @@ inline constexpr std::array counter_names = {
     std::string_view("method_size"),
     std::string_view("partial_pool"),
     std::string_view("unsent_size"),
+    std::string_view("reply_memory"),
     std::string_view("head_timeout"),
     std::string_view("idle_timeout"),
     std::string_view("body_rate"),

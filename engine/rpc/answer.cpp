@@ -132,7 +132,17 @@ void Answerer::answer_refused(Message& message, const Envelope& envelope, const 
 }
 
 void Answerer::separate(Message& message, JsonWriter& out) {
-  if (message.status == ReadStatus::batch) out.bytes(message.answered ? "," : "[");
+  if (message.status == ReadStatus::batch) {
+    const std::string_view mark = message.answered ? "," : "[";
+    const std::size_t before = out.size();
+    out.bytes(mark);
+    if (out.overflowed()) [[unlikely]] {
+      // Not even a comma: what follows is an error, and for those there is room.
+      message.budget->spent = true;
+      out.rewind(before);
+      out.bytes(mark);
+    }
+  }
   message.answered = true;
 }
 
@@ -178,8 +188,14 @@ void Answerer::run(Message& message, const Envelope& envelope, const Method& met
 // Ends what the handler has written, or puts an error in its place.
 void Answerer::finish_result(Message& message, const Envelope& envelope, Reply& reply,
                              std::size_t begin, JsonWriter& out) {
-  if (!reply.failed_ && !reply.touched_) out.null();
-  const bool whole = reply.failed_ || out.complete();
+  bool whole = true;
+  if (reply.failed_) [[unlikely]] {
+    // Whatever was written behind the error does not count.
+    if (reply.fits_) out.rewind(reply.end_);
+  } else {
+    if (!reply.touched_) out.null();
+    whole = out.complete();
+  }
   write_id(envelope.id, out);
   if (out.ok() && whole) [[likely]] {
     if (reply.failed_) note_error(message, reply.code_, true);
@@ -220,7 +236,10 @@ void Answerer::refuse(Message& message, ErrorCode code, std::string_view id, Jso
 
 Outcome Answerer::end(Message& message, JsonWriter& out) {
   message.outcome.has_body = message.answered;
-  if (message.status == ReadStatus::batch && message.count != 0 && message.answered) out.bytes("]");
+  if (message.status == ReadStatus::batch && message.count != 0 && message.answered) {
+    message.budget->spent = true;  // Nothing follows: the bracket may use what errors have.
+    out.bytes("]");
+  }
   return message.outcome;
 }
 

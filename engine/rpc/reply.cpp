@@ -30,6 +30,8 @@ void Reply::error(int code, std::string_view message, std::string_view data_json
     writer_->bytes(data_json);
   }
   writer_->bytes("}");
+  end_ = writer_->size();
+  fits_ = writer_->ok();
 }
 
 bool Reply::decode(const Call& call, const fields::TypeInfo& type, void* target, bool strict) {
@@ -50,6 +52,8 @@ bool Reply::decode(const Call& call, const fields::TypeInfo& type, void* target,
   writer_->begin_value();
   writer_->string(error.reason);
   writer_->bytes("}}");
+  end_ = writer_->size();
+  fits_ = writer_->ok();
   return false;
 }
 

@@ -147,8 +147,10 @@ void InMemory::call_http(std::string_view bytes, bool padded, std::string& respo
   Request& request = context.request;
   Step step = context.framer.next(connection, input, request, 0);
   if (step == Step::go_on) step = Step::need_input;
-  const bool whole = step == Step::message || step == Step::refused;
-  if (whole && step == Step::message && input.size != 0) step = Step::need_input;
+  // A refused request may bring its body along; anything behind the one request is one too many.
+  const bool ends = step == Step::broken || (step == Step::refused && request.last);
+  const std::uint32_t body_left = step == Step::refused ? connection.drop_left : 0;
+  if (!ends && input.size > body_left) step = Step::need_input;
   if (step == Step::message && request.admission.target == Target::rpc) [[likely]] {
     OpenReply reply(context.responder, request, Peer{});
     rpc::Message message = context.answerer.read(request.body, reply.writer(), reply.budget());

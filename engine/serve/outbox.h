@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace ringrpc::serve {
@@ -102,7 +103,8 @@ class Outbox {
 
   [[nodiscard]] std::uint32_t segments_taken() const { return segments_taken_; }
   [[nodiscard]] std::size_t bytes_mapped() const { return bytes_mapped_; }
-  [[nodiscard]] std::uint64_t bytes_copied() const { return bytes_copied_; }
+  // Returns: bytes that growing replies were moved by since the last call.
+  std::uint64_t take_bytes_copied() { return std::exchange(bytes_copied_, 0); }
   void check_invariants() const;
 
  private:

@@ -44,13 +44,12 @@ Worker<Io>::Worker(const WorkerOptions& options, WorkerShared& shared)
       input_size_(std::make_unique<std::uint32_t[]>(options.receive_buffers)) {}
 
 template <class Io>
-Worker<Io>::~Worker() {
-  // A forced end leaves connections: their memory goes, the backend's destructor ends their I/O.
-  for (std::uint32_t slot = 0; slot < options_.connections_max; ++slot) {
-    framer_.forget(connections_[slot]);
-    outbox_.clear(connections_[slot].out);
+Worker<Io>::Leftovers::~Leftovers() {
+  for (std::uint32_t slot = 0; slot < worker.options_.connections_max; ++slot) {
+    worker.framer_.forget(worker.connections_[slot]);
+    worker.outbox_.clear(worker.connections_[slot].out);
   }
-  base::Epochs::rest(reader_);
+  base::Epochs::rest(worker.reader_);
 }
 
 template <class Io>
@@ -122,6 +121,7 @@ void Worker<Io>::end_turn() {
   gauges_.segments.store(outbox_.segments_taken(), std::memory_order_relaxed);
   gauges_.partial_messages.store(partials_.blocks_taken(), std::memory_order_relaxed);
   gauges_.partial_bytes.store(partials_.bytes_mapped(), std::memory_order_relaxed);
+  counters_.add(base::Counter::bytes_copied, outbox_.take_bytes_copied());
   gauges_.large_reply_bytes.store(outbox_.bytes_mapped(), std::memory_order_relaxed);
   base::Epochs::rest(reader_);
 }
@@ -301,7 +301,7 @@ void Worker<Io>::pause(Connection& connection) {
   }
   do {
     if (!framer_.keep(connection, input_)) {
-      fail(connection);
+      connection.broken = true;  // The framer has counted why.
       drop_input(connection);
       return;
     }
@@ -363,7 +363,7 @@ void Worker<Io>::answered(Connection& connection, bool ok, std::uint32_t calls) 
 // every other answer.
 template <class Io>
 void Worker<Io>::fail(Connection& connection) {
-  counters_.add(base::Counter::limit_partial_pool);
+  counters_.add(base::Counter::limit_reply_memory);
   connection.broken = true;
 }
 

@@ -43,7 +43,7 @@ class Worker {
   Worker(const WorkerOptions& options, WorkerShared& shared);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
-  ~Worker();
+  ~Worker() = default;
 
   // Takes the listening sockets when it succeeds.
   base::Status start(std::span<const int> listeners);
@@ -132,6 +132,13 @@ class Worker {
     return {slot_of(connection), connection.generation};
   }
 
+  // A forced end leaves connections. Their memory goes when the backend, which is made after this
+  // and so ends before it, has given up what is in flight.
+  struct Leftovers {
+    Worker& worker;
+    ~Leftovers();
+  };
+
   const WorkerOptions options_;
   WorkerShared& shared_;
   base::Counters counters_;
@@ -162,6 +169,7 @@ class Worker {
   std::unique_ptr<std::uint32_t[]> input_size_;  // by buffer
   std::uint32_t ready_first_ = no_connection;
   std::uint32_t ready_last_ = no_connection;
+  Leftovers leftovers_{*this};
   Io io_;
 };
 

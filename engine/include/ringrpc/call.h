@@ -144,12 +144,12 @@ class Reply {
   Reply(JsonWriter& writer, bool wanted) : writer_(&writer), wanted_(wanted) {}
 
   JsonWriter* writer_;
-  std::size_t start_ = 0;  // bytes of the writer before the result's value
+  std::size_t start_ = 0;  // bytes of the writer before this reply's object
+  std::size_t end_ = 0;    // behind the error object, when one stands there
   bool wanted_;
   bool touched_ = false;
-  bool failed_ = false;     // an error object stands where the result was to be
-  bool misplaced_ = false;  // data_json was no JSON
-  bool from_params_ = false;
+  bool failed_ = false;  // an error object stands where the result was to be
+  bool fits_ = true;     // and all of it is there
   int code_ = 0;
 };
 
