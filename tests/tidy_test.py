@@ -319,7 +319,7 @@ def rule_function_size(path, text):
 
 
 def rule_columns(path, text):
-    if is_text(path) and not path.endswith(".md"):
+    if is_text(path) and not path.endswith((".md", ".json")):
         for number, line in enumerate(text.split("\n"), 1):
             if len(line) > COLUMNS_MAX:
                 yield number, f"{len(line)} columns, {COLUMNS_MAX} at the most"

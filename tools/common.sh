@@ -6,7 +6,9 @@ cd "$root"
 packages_build=(g++ cmake ninja-build pkg-config libsimdjson-dev liburing-dev libmimalloc-dev
   libcli11-dev libbenchmark-dev)
 packages_test=(libgtest-dev clang-19 libclang-rt-19-dev clang-format-19 python3 curl)
-packages_wanted=(ccache)  # quicker, not needed
+# Not needed: one makes builds quicker, and tests with other clients say that they skip.
+packages_wanted=(ccache)
+packages_wanted_test=(nodejs wrk nghttp2-client)
 
 say() { printf '== %s\n' "$*"; }
 die() {
