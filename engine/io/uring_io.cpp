@@ -30,7 +30,7 @@ std::uint64_t UringIo::pack(Op op, std::uint32_t slot, std::uint32_t generation)
          generation;
 }
 
-UringIo::Slot& UringIo::slot_of(Handle handle) {
+[[gnu::always_inline]] inline UringIo::Slot& UringIo::slot_of(Handle handle) {
   RINGRPC_ASSERT(handle.slot < connections_max_, handle.slot);
   Slot& slot = slots_[handle.slot];
   RINGRPC_ASSERT(slot.generation == handle.generation, slot.generation, handle.generation);

@@ -27,7 +27,7 @@ enum class DeadlineKind : std::uint8_t { none, head, idle, body, stall, linger }
 
 // One slot of the connection table; the position in the table is the backend's slot.
 // Thread: worker only.
-struct Connection {
+struct alignas(64) Connection {
   std::uint32_t generation = 0;
   ConnectionState state = ConnectionState::free;
   DeadlineKind deadline = DeadlineKind::none;
@@ -43,14 +43,14 @@ struct Connection {
   std::uint16_t input_first = no_input;  // receive buffers of this turn, in order
   std::uint16_t input_last = no_input;
   std::uint32_t ready_next = no_connection;
-  std::uint32_t drop_left = 0;  // bytes of a refused body that are still to be dropped
-  std::uint32_t dropped = 0;    // bytes dropped while lingering
+  // Bytes that are dropped unread: of a refused body while open, of whatever comes while lingering.
+  std::uint32_t drop_left = 0;
   OutList out;
   Partial* partial = nullptr;
   io::Address peer;
 
   [[nodiscard]] bool idle() const { return partial == nullptr && out.empty() && !sending; }
 };
-static_assert(sizeof(Connection) <= 80, "an idle connection costs little");
+static_assert(sizeof(Connection) == 64, "a connection is one cache line");
 
 }  // namespace ringrpc::serve

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t ns_per_ms = 1'000'000;
 constexpr std::uint64_t slow_turn_ns = 10 * ns_per_ms;
+constexpr std::uint64_t wall_interval_ms = 50;  // how late a Date may be
 
 }  // namespace
 
@@ -94,7 +95,10 @@ void Worker<Io>::begin_turn() {
   now_ms_ = now_ns_ / ns_per_ms;
   calls_ = 0;
   counters_.add(base::Counter::turns);
-  responder_.set_time(base::wall_seconds());
+  if (now_ms_ >= wall_read_ms_) {
+    wall_read_ms_ = now_ms_ + wall_interval_ms;
+    responder_.set_time(base::wall_seconds());
+  }
   shared_.registry->epochs().announce(reader_);
   table_ = shared_.registry->current();
   if (!stopping_ && shared_.phase.load(std::memory_order_acquire) >= Phase::stopping) [[unlikely]] {
@@ -129,7 +133,7 @@ void Worker<Io>::end_turn() {
 // --- receive ------------------------------------------------------------------------------------
 
 template <class Io>
-Connection* Worker<Io>::connection_of(io::Handle handle) {
+[[gnu::always_inline]] inline Connection* Worker<Io>::connection_of(io::Handle handle) {
   RINGRPC_ASSERT(handle.slot < options_.connections_max, handle.slot);
   Connection& connection = connections_[handle.slot];
   const bool live = connection.state != ConnectionState::free;
@@ -190,6 +194,11 @@ void Worker<Io>::on_received(Connection& connection, const io::Event& event) {
   if (event.result > 0) {
     const std::uint32_t size = static_cast<std::uint32_t>(event.result);
     connection.fresh = false;
+    // PERF: by the time that the turn reads it, it is in the first-level cache.
+    const char* const bytes = io_.buffer(event.buffer);
+    __builtin_prefetch(bytes);
+    __builtin_prefetch(bytes + 64);
+    __builtin_prefetch(bytes + 128);
     counters_.add(base::Counter::receives);
     counters_.add(base::Counter::bytes_in, size);
     input_size_[event.buffer] = size;
@@ -286,7 +295,9 @@ void Worker<Io>::give(std::uint16_t buffer) {
 template <class Io>
 void Worker<Io>::drop_input(Connection& connection) {
   do {
-    connection.dropped += input_.size;
+    if (connection.state == ConnectionState::lingering) {
+      connection.drop_left -= std::min(connection.drop_left, input_.size);
+    }
   } while (next_input(connection));
 }
 

@@ -149,8 +149,9 @@ class Worker {
 
   std::uint64_t now_ns_ = 0;
   std::uint64_t now_ms_ = 0;
-  std::uint32_t calls_ = 0;  // answered in this turn
-  std::uint32_t lent_ = 0;   // receive buffers that have not been given back
+  std::uint64_t wall_read_ms_ = 0;  // when the wall clock is to be read again
+  std::uint32_t calls_ = 0;         // answered in this turn
+  std::uint32_t lent_ = 0;          // receive buffers that have not been given back
   std::uint32_t connection_count_ = 0;
   bool stopping_ = false;
   std::uint64_t stopped_ms_ = 0;  // when stopping began
