@@ -130,8 +130,6 @@ void Worker<Io>::end_turn() {
   base::Epochs::rest(reader_);
 }
 
-// --- receive ------------------------------------------------------------------------------------
-
 template <class Io>
 [[gnu::always_inline]] inline Connection* Worker<Io>::connection_of(io::Handle handle) {
   RINGRPC_ASSERT(handle.slot < options_.connections_max, handle.slot);
@@ -195,10 +193,7 @@ void Worker<Io>::on_received(Connection& connection, const io::Event& event) {
     const std::uint32_t size = static_cast<std::uint32_t>(event.result);
     connection.fresh = false;
     // PERF: by the time that the turn reads it, it is in the first-level cache.
-    const char* const bytes = io_.buffer(event.buffer);
-    __builtin_prefetch(bytes);
-    __builtin_prefetch(bytes + 64);
-    __builtin_prefetch(bytes + 128);
+    for (int at = 0; at < 192; at += 64) __builtin_prefetch(io_.buffer(event.buffer) + at);
     counters_.add(base::Counter::receives);
     counters_.add(base::Counter::bytes_in, size);
     input_size_[event.buffer] = size;
@@ -268,8 +263,6 @@ Connection* Worker<Io>::take_ready() {
   input_buffer_ = no_input;
   return &connection;
 }
-
-// --- frame --------------------------------------------------------------------------------------
 
 // Gives the buffer that has been read back and turns to the next one.
 // Returns: false when there is none.
