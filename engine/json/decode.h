@@ -2,8 +2,8 @@
 
 // Params into structs, by the tables of <ringrpc/fields_info.h>: one decoder for every type.
 
-#include <ringrpc/json.h>
 #include <ringrpc/fields_info.h>
+#include <ringrpc/json.h>
 
 #include <array>
 #include <cstddef>
