@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "engine/json/check.h"
 #include "engine/serve/reply_room.h"
 #include "tests/unit/rpc/guard_no_exceptions.h"
 
@@ -268,6 +269,34 @@ TEST(Answer, TheLastErrorOfAHandlerWinsOverItsResult) {
     reply.error(6, "second \"quoted\"", "not json");
   });
   EXPECT_EQ(bench(call("both", "", "1")), error(R"("code":6,"message":"second \"quoted\"")", "1"));
+}
+
+TEST(Answer, WhatIsWrittenBehindAnErrorDoesNotCount) {
+  Bench answer;
+  answer.add("error.then.result", [](Call&, Reply& reply) {
+    reply.error(7, "first");
+    reply.result().integer(1);
+  });
+  answer.add("error.then.flood", [](Call&, Reply& reply) {
+    reply.error(7, "first");
+    const std::string flood(2 * reply_size_max, 'x');
+    reply.result().string(flood);
+  });
+  for (const std::string method : {"error.then.result", "error.then.flood"}) {
+    EXPECT_EQ(answer(call(method, "", "1")), error(R"("code":7,"message":"first")", "1")) << method;
+  }
+}
+
+TEST(Answer, ABatchWhoseCommaNoLongerFitsGoesOnWithErrors) {
+  // One call fills the reply to every byte around its limit; the next one is told, never dropped.
+  Bench answer;
+  for (std::uint32_t bytes = reply_size_max - 60; bytes < reply_size_max - 20; ++bytes) {
+    const std::string reply = answer("[" + call("blob", "[" + std::to_string(bytes) + "]", "1") +
+                                     "," + call("none", "", "2") + "]");
+    EXPECT_TRUE(reply.starts_with(R"([{"jsonrpc":"2.0",)")) << bytes << reply.substr(0, 40);
+    EXPECT_TRUE(reply.ends_with(R"("id":2}])")) << bytes << reply.substr(reply.size() - 40);
+    EXPECT_EQ(json::is_json(reply), true) << bytes;
+  }
 }
 
 TEST(Answer, HandlersThatStartAreCountedAndOthersAreNot) {
