@@ -34,6 +34,9 @@ void Worker<Io>::set_deadline(Connection& connection) {
                   std::uint64_t{connection.drop_left} * 1000 / limits::body_rate_min;
   } else if (connection.partial != nullptr) {
     const Partial& partial = *connection.partial;
+    // The first head's began with the connection, a later one's with its first byte.
+    const bool begun = connection.deadline == DeadlineKind::head && !stopping_;
+    if (begun && partial.head_size == 0) return;
     kind = partial.head_size == 0 ? DeadlineKind::head : DeadlineKind::body;
     const std::uint64_t arrived = partial.message_size - partial.head_size;
     deadline_ms =

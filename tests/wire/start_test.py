@@ -9,6 +9,7 @@ import json
 import os
 import resource
 import signal
+import time
 import unittest
 
 from wire_support import (BACKENDS, BIN, PATIENCE_S, Server, message, read_response,
@@ -74,6 +75,19 @@ class Start(unittest.TestCase):
                     peer.close()
                 self.check_serves(server)
                 self.assertEqual(0, server.stop())
+
+
+class Wait(unittest.TestCase):
+    def test_the_first_head_has_ten_seconds_from_connecting(self):
+        with Server("--io", "uring") as uring, Server("--io", "epoll") as epoll:
+            begin = time.monotonic()
+            with uring.connect() as one, epoll.connect() as other:
+                time.sleep(5)  # The first byte comes late and buys no more time.
+                for peer in (one, other):
+                    peer.sendall(b"POST")
+                for peer in (one, other):
+                    self.assertIn(b"408", peer.recv(4096))
+                    self.assertLess(time.monotonic() - begin, 13)
 
 
 class Stop(unittest.TestCase):
