@@ -321,6 +321,16 @@ class Ringrpcd(unittest.TestCase):
             with Server() as server:
                 self.assertEqual(0, server.stop(number))
 
+    def test_a_repeated_signal_does_not_change_how_it_stops(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with Server() as server:
+                with socket.create_connection(("127.0.0.1", server.port), 20) as unfinished:
+                    unfinished.sendall(b"POST /rpc HTTP/1.1\r\n")
+                    server.process.send_signal(number)
+                    time.sleep(0.3)  # The first has been taken; half a head still holds the stop.
+                    self.assertIsNone(server.process.poll())
+                    self.assertEqual(0, server.stop(number))
+
     def test_the_demo_methods_answer(self):
         top = 2**63 - 1
         for io in ("uring", "epoll"):

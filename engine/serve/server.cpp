@@ -23,12 +23,15 @@ sigset_t stop_signals() {
   return set;
 }
 
-// Sleeps for that time, or until another stop signal comes.
-void wait_for_signal_ms(const sigset_t& set, std::uint32_t ms) {
+// Sleeps for that time, or until another stop signal comes. Returns: whether one came.
+bool wait_for_signal_ms(const sigset_t& set, std::uint32_t ms) {
   const timespec time{static_cast<std::time_t>(ms / 1000),
                       static_cast<long>(ms % 1000) * 1'000'000};
-  while (sigtimedwait(&set, nullptr, &time) < 0 && errno == EINTR) {
-  }
+  int signal = 0;
+  do {
+    signal = sigtimedwait(&set, nullptr, &time);
+  } while (signal < 0 && errno == EINTR);
+  return signal > 0;
 }
 
 }  // namespace
@@ -69,6 +72,9 @@ int Server::run() {
   impl_->enter(serve::Phase::leaving);
   if (impl_->options.drain_delay_ms != 0) wait_for_signal_ms(set, impl_->options.drain_delay_ms);
   const int code = impl_->stop();
+  // What was asked again meanwhile has been done: left pending, it would kill the process now.
+  while (wait_for_signal_ms(set, 0)) {
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return code;
 }
