@@ -189,11 +189,12 @@ base::Status Listener::open_one(bool first) {
   }
   const sockaddr* address = reinterpret_cast<const sockaddr*>(&address_.storage);
   if (bind(fd, address, address_.size) != 0) return cannot_listen(errno, address_, "bind");
-  // Set between bind and listen, the option makes the first socket a member of the group too.
+  if (listen(fd, backlog) != 0) return cannot_listen(errno, address_, "listen");
+  // Not before it listens: of two servers that start at once both could bind, and with the option
+  // both could listen. The sockets that join later make a group with this one.
   if (first && !set_option(fd, SOL_SOCKET, SO_REUSEPORT)) {
     return cannot_listen(errno, address_, "SO_REUSEPORT");
   }
-  if (listen(fd, backlog) != 0) return cannot_listen(errno, address_, "listen");
   if (first) {
     socklen_t size = sizeof(address_.storage);
     if (getsockname(fd, reinterpret_cast<sockaddr*>(&address_.storage), &size) != 0) {

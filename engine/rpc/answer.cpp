@@ -197,11 +197,15 @@ void Answerer::finish_result(Message& message, const Envelope& envelope, Reply& 
     whole = out.complete();
   }
   write_id(envelope.id, out);
-  if (out.ok() && whole) [[likely]] {
+  // A batch still needs its closing bracket.
+  const std::size_t size =
+      out.size() - message.start + (message.status == ReadStatus::batch ? 1 : 0);
+  const bool too_large = size > message.budget->size_max && !message.budget->spent;
+  if (out.ok() && whole && !too_large) [[likely]] {
     if (reply.failed_) note_error(message, reply.code_, true);
     return;
   }
-  const bool overflowed = out.overflowed();
+  const bool overflowed = out.overflowed() || too_large;
   out.rewind(begin);
   if (overflowed) {
     message.budget->spent = true;

@@ -17,6 +17,9 @@ namespace ringrpc::serve {
 
 // Bytes that a reply's frame may have: an HTTP head.
 inline constexpr std::uint32_t frame_size_max = 512;
+// Bytes that a writer may want beyond what it writes in the end. Whether a reply is too large is
+// judged by what was written (rpc/answer.cpp).
+inline constexpr std::uint32_t writer_slack = 64;
 // Room that a reply starts with: its frame and the largest error of the engine.
 inline constexpr std::uint32_t reply_room_min = 2048;
 static_assert(reply_room_min >= rpc::error_reply_size_max + frame_size_max);
@@ -29,7 +32,7 @@ class ReplyRoom {
   ReplyRoom(Outbox& outbox, std::uint32_t reply_size_max, std::uint32_t frame_size)
       : outbox_(outbox),
         room_(outbox.open(reply_room_min)),
-        limit_(frame_size + reply_size_max),
+        limit_(frame_size + reply_size_max + writer_slack),
         budget_{.size_max = reply_size_max},
         writer_(room_.begin, room_.begin + std::min<std::size_t>(room(), limit_), &ReplyRoom::grow,
                 this) {}

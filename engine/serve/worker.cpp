@@ -345,7 +345,8 @@ bool Worker<Io>::frame(Connection& connection) {
         if (!responder_.answer_continue(connection.out)) fail(connection);
         continue;
       case Step::broken:
-        counters_.add(base::Counter::bad_heads);
+        // 503 is the pool's: the bytes were fine, and the limit has been counted.
+        if (request_.status != 503) counters_.add(base::Counter::bad_heads);
         ok = responder_.answer_broken(connection.out, request_.status);
         break;
     }

@@ -38,14 +38,17 @@ void Worker<Io>::set_deadline(Connection& connection) {
     const bool begun = connection.deadline == DeadlineKind::head && !stopping_;
     if (begun && partial.head_size == 0) return;
     kind = partial.head_size == 0 ? DeadlineKind::head : DeadlineKind::body;
-    const std::uint64_t arrived = partial.message_size - partial.head_size;
-    deadline_ms =
-        partial.started_ms + (kind == DeadlineKind::head
-                                  ? limits::head_timeout_ms
-                                  : limits::body_grace_ms + arrived * 1000 / limits::body_rate_min);
-    // A head that is not whole when the server stops gets a moment, not its whole time.
-    if (stopping_ && kind == DeadlineKind::head) {
-      deadline_ms = std::min(deadline_ms, stopped_ms_ + limits::linger_timeout_ms);
+    if (kind == DeadlineKind::head) {
+      deadline_ms = partial.started_ms + limits::head_timeout_ms;
+      // A head that is not whole when the server stops gets a moment, not its whole time.
+      if (stopping_) deadline_ms = std::min(deadline_ms, stopped_ms_ + limits::linger_timeout_ms);
+    } else {
+      // The rate is an average, but what came fast at first buys no more than a stall's silence.
+      const std::uint64_t arrived = partial.message_size - partial.head_size;
+      deadline_ms = std::min(
+          partial.started_ms + limits::body_grace_ms + arrived * 1000 / limits::body_rate_min,
+          now_ms_ + limits::stall_timeout_ms);
+      if (stopping_) deadline_ms = std::min(deadline_ms, stopped_ms_ + limits::body_grace_ms);
     }
   } else if (connection.fresh) {
     return;  // The deadline of the first head was set when the connection came.

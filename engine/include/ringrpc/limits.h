@@ -96,7 +96,7 @@ inline constexpr std::uint32_t receives_per_turn_max = 8;
 // Readable bytes behind every received byte, for vector loads (64 is what simdjson asks for too).
 inline constexpr std::uint32_t padding = 64;
 // Partial messages of all connections of a worker, in bytes. A connection that needs room when
-// there is none waits with its bytes in the kernel, or is answered 503 if it holds none.
+// there is none is answered 503 and ends.
 inline constexpr std::uint32_t partial_pool_size = 64u << 20;
 // Reply slabs of one worker, and their size; replies that do not fit get a mapping of their own.
 inline constexpr std::uint32_t reply_slab_size = 256u << 10;
