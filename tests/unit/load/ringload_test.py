@@ -31,9 +31,9 @@ class FakeServer:
         self.requests = []
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=backlog)
         self.port = self.listener.getsockname()[1]
-        self.closing = False
+        self.acceptor = threading.Thread(target=self.accept, daemon=True)
         if behave is not None:
-            threading.Thread(target=self.accept, daemon=True).start()
+            self.acceptor.start()
 
     def accept(self):
         while True:
@@ -73,6 +73,11 @@ class FakeServer:
         return self
 
     def __exit__(self, *_):
+        # Closing does not end an accept() that is under way: its thread would go on listening, or
+        # take connections of the next server, whose descriptor has the same number.
+        if self.behave is not None:
+            self.listener.shutdown(socket.SHUT_RDWR)
+            self.acceptor.join()
         self.listener.close()
 
 
