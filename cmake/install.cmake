@@ -30,7 +30,9 @@ install(FILES ${PROJECT_BINARY_DIR}/cmake/ringrpc.pc
 
 foreach(program ringrpcd ringcall ringload)
   if(TARGET ${program})
-    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+    # tools/run builds no more than it needs; what was not built is not installed.
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+      COMPONENT programs OPTIONAL)
   endif()
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

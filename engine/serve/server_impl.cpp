@@ -287,7 +287,9 @@ base::Status Server::Impl::write_port_file() const {
   for (const io::Listener& listener : listeners) std::fprintf(file, "http %u\n", listener.port());
   const bool written = std::fclose(file) == 0;
   if (!written || std::rename(aside.c_str(), options.port_file.c_str()) != 0) {
-    return base::Status::from_errno(errno, "cannot write " + options.port_file);
+    const int reason = errno;
+    std::remove(aside.c_str());
+    return base::Status::from_errno(reason, "cannot write " + options.port_file);
   }
   return {};
 }
@@ -297,11 +299,10 @@ std::string Server::Impl::start_line() const {
   for (const std::string& address : addresses) line += " http://" + address;
   if (addresses.empty()) line += " nothing";
   line += ", " + std::to_string(worker_count) + (worker_count == 1 ? " worker" : " workers");
-  const bool uring = io_taken == IoChoice::uring;
-  line += uring ? ", io_uring (" : ", epoll (";
-  line +=
-      uring ? workers.front().worker->mode() : (io_reason.empty() ? "as asked" : io_reason.c_str());
-  return line + "), " + options.allocator;
+  line += std::string(", ") + workers.front().worker->mode();
+  if (io_taken == IoChoice::epoll)
+    line += io_reason.empty() ? " (as asked)" : " (" + io_reason + ")";
+  return line + ", " + options.allocator;
 }
 
 bool Server::Impl::ready() const {

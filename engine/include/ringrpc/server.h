@@ -69,7 +69,7 @@ class Server {
 
   // Adds a method, or replaces the one of that name. Any thread, also while serving, also inside a
   // handler; never waits. Requires: a name of 1 to 256 bytes that does not begin with "rpc."; the
-  // call is ignored otherwise, and error() says so.
+  // call is ignored otherwise, with a line on stderr.
   template <typename F>
   Server& method(std::string_view name, F handler, MethodOptions options = {});
 
