@@ -4,9 +4,14 @@
 // backend: io_uring, io_uring as on an old kernel, epoll.
 
 #include <gtest/gtest.h>
+#include <linux/io_uring.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "engine/io/epoll_io.h"
@@ -39,20 +44,30 @@ class Backend : public ::testing::Test {
   static constexpr std::int64_t turn_ns = 10'000'000;
 
   // Returns: false when this machine refuses the backend; the test is skipped then.
-  bool start(io::IoOptions options = {}) {
+  // Starts the backend. Use RINGRPC_START, which skips or fails the test when it does not start.
+  // Returns: why it did not, empty when it did.
+  std::string start(io::IoOptions options = {}) {
     const base::Status listening = listener_.open("127.0.0.1:0", 1);
-    EXPECT_TRUE(listening.ok()) << listening.sentence();
+    if (!listening.ok()) return listening.sentence();
     const int sockets[] = {listener_.socket(0)};
     options.listeners = sockets;
     options.counters = &counters_;
     io_ = std::make_unique<Io>();
     const base::Status status = io_->start(options);
-    if (!status.ok()) {
-      std::printf("skipped: %s\n", status.sentence().c_str());
-      return false;
-    }
+    if (!status.ok()) return status.sentence();
     listener_.release(0);
-    return true;
+    return {};
+  }
+
+  // Returns: whether a failure to start is the machine's: the kernel, asked without our code, gives
+  // no ring at all. epoll is never refused.
+  static bool may_be_refused() {
+    if constexpr (std::is_same_v<Io, io::EpollIo>) return false;
+    io_uring_params parameters{};
+    const long fd = syscall(SYS_io_uring_setup, 8, &parameters);
+    if (fd < 0) return errno == EPERM || errno == EACCES || errno == ENOSYS || errno == ENOMEM;
+    close(static_cast<int>(fd));
+    return false;
   }
 
   std::uint16_t port() const { return listener_.port(); }
@@ -137,3 +152,12 @@ inline std::string pattern(std::size_t size, std::uint32_t seed = 1) {
 }
 
 }  // namespace ringrpc::testing
+
+// Starts the fixture's backend with the options given. A backend that this kernel refuses skips the
+// test, with the reason; one that does not start although it could fails it.
+#define RINGRPC_START(...)                                                         \
+  if (const std::string reason = this->start(__VA_ARGS__); !reason.empty()) {      \
+    if (this->may_be_refused()) GTEST_SKIP() << "io_uring is refused: " << reason; \
+    FAIL() << "the backend did not start: " << reason;                             \
+  }                                                                                \
+  static_assert(true)

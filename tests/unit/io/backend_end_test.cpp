@@ -18,7 +18,7 @@ class BackendEnds : public Backend<Io> {};
 TYPED_TEST_SUITE(BackendEnds, Backends, BackendNames);
 
 TYPED_TEST(BackendEnds, APeersFinIsAnEmptyReceive) {
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   Peer peer(this->port());
   const Handle handle = this->accept();
   ASSERT_TRUE(peer.write("last"));
@@ -39,7 +39,7 @@ TYPED_TEST(BackendEnds, APeersFinIsAnEmptyReceive) {
 }
 
 TYPED_TEST(BackendEnds, APeersResetEndsTheReceiveAndLaterSends) {
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   Peer peer(this->port());
   const Handle handle = this->accept();
   this->io_->receive(handle);
@@ -55,7 +55,7 @@ TYPED_TEST(BackendEnds, APeersResetEndsTheReceiveAndLaterSends) {
 }
 
 TYPED_TEST(BackendEnds, AResetEndsASendThatWaitsForRoom) {
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   const std::string sent = pattern(1 << 20);
   Peer peer(this->port());
   const Handle handle = this->accept();
@@ -71,7 +71,7 @@ TYPED_TEST(BackendEnds, AResetEndsASendThatWaitsForRoom) {
 }
 
 TYPED_TEST(BackendEnds, ShuttingBothWaysEndsWhatIsArmed) {
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   const std::string sent = pattern(256 << 10);
   Peer peer(this->port());
   const Handle handle = this->accept();
@@ -92,7 +92,7 @@ TYPED_TEST(BackendEnds, ShuttingBothWaysEndsWhatIsArmed) {
 }
 
 TYPED_TEST(BackendEnds, ShuttingOneWaySendsAFinAndStillReceives) {
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   Peer peer(this->port());
   const Handle handle = this->accept();
   this->io_->receive(handle);
@@ -108,7 +108,7 @@ TYPED_TEST(BackendEnds, ShuttingOneWaySendsAFinAndStillReceives) {
 }
 
 TYPED_TEST(BackendEnds, ShutAndCloseInOneTurnBothHappen) {
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   Peer peer(this->port());
   const Handle handle = this->accept();
   this->io_->shut(handle, false);
@@ -119,7 +119,7 @@ TYPED_TEST(BackendEnds, ShutAndCloseInOneTurnBothHappen) {
 }
 
 TYPED_TEST(BackendEnds, AReusedSlotHasANewGeneration) {
-  if (!this->start({.connections_max = 1})) GTEST_SKIP();
+  RINGRPC_START({.connections_max = 1});
   Handle former;
   for (int i = 0; i < 5; ++i) {
     Peer peer(this->port());
@@ -132,7 +132,7 @@ TYPED_TEST(BackendEnds, AReusedSlotHasANewGeneration) {
 }
 
 TYPED_TEST(BackendEnds, PeersBeyondTheLimitWaitForAFreeSlot) {
-  if (!this->start({.connections_max = 2})) GTEST_SKIP();
+  RINGRPC_START({.connections_max = 2});
   Peer first(this->port());
   Peer second(this->port());
   Peer third(this->port());
@@ -151,7 +151,7 @@ TYPED_TEST(BackendEnds, PeersBeyondTheLimitWaitForAFreeSlot) {
 }
 
 TYPED_TEST(BackendEnds, AThousandConnectionsLeaveNothingBehind) {
-  if (!this->start({.receive_buffers = 2})) GTEST_SKIP();
+  RINGRPC_START({.receive_buffers = 2});
   const int before = open_descriptors();
   for (int i = 0; i < 1000; ++i) {
     Peer peer(this->port());
@@ -179,7 +179,7 @@ TYPED_TEST(BackendEnds, MoreCompletionsThanTheQueuesHoldAllArrive) {
   const rlimit more{.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
   setrlimit(RLIMIT_NOFILE, &more);
   if (limit.rlim_max < 2 * count + 100) GTEST_SKIP() << "too few descriptors";
-  if (!this->start({.connections_max = count})) GTEST_SKIP();
+  RINGRPC_START({.connections_max = count});
   std::vector<Peer> peers;
   std::vector<Handle> handles;
   for (std::size_t i = 0; i < count; ++i) {
@@ -197,7 +197,7 @@ TYPED_TEST(BackendEnds, MoreCompletionsThanTheQueuesHoldAllArrive) {
 }
 
 TYPED_TEST(BackendEnds, StoppingServesTheBacklogAndThenRefuses) {
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   this->turn(0);
   std::vector<Peer> peers;
   for (int i = 0; i < 60; ++i) peers.emplace_back(this->port());
@@ -211,7 +211,7 @@ TYPED_TEST(BackendEnds, StoppingServesTheBacklogAndThenRefuses) {
 }
 
 TYPED_TEST(BackendEnds, StoppingAnIdleBackendClosesItsListener) {
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   this->turn(0);
   this->io_->stop_accepting();
   for (int turns = 0; this->io_->accepting() && turns < this->turns_max; ++turns) this->turn();
@@ -221,7 +221,7 @@ TYPED_TEST(BackendEnds, StoppingAnIdleBackendClosesItsListener) {
 
 TYPED_TEST(BackendEnds, ItsEndFreesThePortAndTheDescriptors) {
   const int before = open_descriptors();
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   Peer peer(this->port());
   this->io_->receive(this->accept());
   this->turn(0);
@@ -231,7 +231,7 @@ TYPED_TEST(BackendEnds, ItsEndFreesThePortAndTheDescriptors) {
 }
 
 TYPED_TEST(BackendEnds, AWakeEndsTheWaitWhicheverComesFirst) {
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   this->io_->wake();
   this->io_->wake();
   this->io_->wait(-1);
@@ -251,7 +251,7 @@ TYPED_TEST(BackendEnds, AWakeEndsTheWaitWhicheverComesFirst) {
 }
 
 TYPED_TEST(BackendEnds, WithASpinItReceivesSendsAndWakesAllTheSame) {
-  if (!this->start({.spin_us = 200})) GTEST_SKIP();
+  RINGRPC_START({.spin_us = 200});
   Peer peer(this->port());
   const Handle handle = this->accept();
   bool armed = false;
@@ -270,7 +270,7 @@ TYPED_TEST(BackendEnds, WithASpinItReceivesSendsAndWakesAllTheSame) {
 
 TYPED_TEST(BackendEnds, AFailureToAcceptIsCountedAndTriedAgainWithoutABusyLoop) {
   if (!std::is_same_v<TypeParam, io::EpollIo>) GTEST_SKIP() << "direct descriptors are not limited";
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   Peer peer(this->port());
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);

@@ -16,7 +16,7 @@ class BackendData : public Backend<Io> {};
 TYPED_TEST_SUITE(BackendData, Backends, BackendNames);
 
 TYPED_TEST(BackendData, AnAcceptedSocketHasItsOwnPeersAddress) {
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   const char* sources[] = {"127.0.0.1", "127.0.0.2", "127.0.0.3", "127.1.2.3", "127.0.0.2"};
   std::vector<Peer> peers;
   for (const char* source : sources) peers.emplace_back(this->port(), source);
@@ -42,7 +42,7 @@ TYPED_TEST(BackendData, AnAcceptedSocketHasItsOwnPeersAddress) {
 }
 
 TYPED_TEST(BackendData, BytesArriveWithPaddingBehindThem) {
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   Peer peer(this->port());
   const Handle handle = this->accept();
   this->io_->receive(handle);
@@ -62,7 +62,7 @@ TYPED_TEST(BackendData, BytesArriveWithPaddingBehindThem) {
 }
 
 TYPED_TEST(BackendData, ALongStreamArrivesInOrderWithAtMostEightBuffersInATurn) {
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   const std::string sent = pattern(3 << 20);
   Peer peer(this->port());
   const Handle handle = this->accept();
@@ -92,7 +92,7 @@ TYPED_TEST(BackendData, ALongStreamArrivesInOrderWithAtMostEightBuffersInATurn) 
 }
 
 TYPED_TEST(BackendData, ALongSendReachesASlowReaderWhole) {
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   const std::string sent = pattern(9 << 20, 7);
   Peer peer(this->port());
   const Handle handle = this->accept();
@@ -125,7 +125,7 @@ TYPED_TEST(BackendData, ALongSendReachesASlowReaderWhole) {
 }
 
 TYPED_TEST(BackendData, EachSendIsToldOnce) {
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   Peer peer(this->port());
   const Handle handle = this->accept();
   for (int i = 0; i < 50; ++i) {
@@ -140,7 +140,7 @@ TYPED_TEST(BackendData, EachSendIsToldOnce) {
 }
 
 TYPED_TEST(BackendData, AStoppedReceiveEndsAndLeavesTheRestToTheNext) {
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   Peer peer(this->port());
   const Handle handle = this->accept();
   this->io_->receive(handle);
@@ -161,7 +161,7 @@ TYPED_TEST(BackendData, AStoppedReceiveEndsAndLeavesTheRestToTheNext) {
 }
 
 TYPED_TEST(BackendData, AReceiveThatIsStoppedInAFloodEnds) {
-  if (!this->start()) GTEST_SKIP();
+  RINGRPC_START();
   Peer peer(this->port());
   const Handle handle = this->accept();
   const std::string sent = pattern(2 << 20, 3);
@@ -179,7 +179,7 @@ TYPED_TEST(BackendData, AReceiveThatIsStoppedInAFloodEnds) {
 }
 
 TYPED_TEST(BackendData, WithoutBuffersAReceiveEndsAndGoesOnWhenSomeAreBack) {
-  if (!this->start({.receive_buffers = 4, .receive_buffer_size = 1024})) GTEST_SKIP();
+  RINGRPC_START({.receive_buffers = 4, .receive_buffer_size = 1024});
   Peer peer(this->port());
   const Handle handle = this->accept();
   const std::string sent = pattern(40'000, 9);
@@ -204,7 +204,7 @@ TYPED_TEST(BackendData, WithoutBuffersAReceiveEndsAndGoesOnWhenSomeAreBack) {
 }
 
 TYPED_TEST(BackendData, ManyConnectionsAtOnceKeepTheirBytesApart) {
-  if (!this->start({.receive_buffers = 64})) GTEST_SKIP();
+  RINGRPC_START({.receive_buffers = 64});
   constexpr std::size_t count = 100;
   std::vector<Peer> peers;
   std::vector<Handle> handles;
