@@ -170,7 +170,7 @@ Step Framer::refuse(Connection& connection, Request& request) {
   const bool has_body = head.chunked || head.content_length != 0;
   if (!has_body) return Step::refused;
   // The client that waits for "100 Continue" may send its body or not: only the end is safe.
-  if (head.chunked || head.expect_continue || head.content_length > limits::drain_size_max) {
+  if (head.chunked || head.expect_continue || head.content_length > options_.drain_size_max) {
     request.last = true;
   } else {
     connection.drop_left = static_cast<std::uint32_t>(head.content_length);

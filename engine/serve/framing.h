@@ -3,6 +3,8 @@
 // One whole HTTP request out of a connection's bytes: in the receive buffer when it came in one
 // piece, else in a block of the pool where its pieces are put together once.
 
+#include <ringrpc/limits.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -53,6 +55,7 @@ class Framer {
     base::Counters* counters;
     const http::HostPolicy* hosts;
     std::uint32_t message_size_max;
+    std::uint32_t drain_size_max = limits::drain_size_max;
   };
 
   explicit Framer(const Options& options) : options_(options), memo_(options.message_size_max) {}

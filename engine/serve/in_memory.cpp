@@ -49,7 +49,8 @@ InMemoryContext::InMemoryContext(const WorkerOptions& options, WorkerShared& sha
       framer({.pool = &partials,
               .counters = &counters,
               .hosts = shared.hosts,
-              .message_size_max = options.message_size_max}),
+              .message_size_max = options.message_size_max,
+              .drain_size_max = options.peer.drain_size_max}),
       reader(shared.registry->epochs().join()) {
   const base::Status status = answerer.reserve({.message_size_max = options.message_size_max,
                                                 .batch_length_max = options.batch_length_max,

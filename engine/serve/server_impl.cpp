@@ -6,7 +6,6 @@
 #include <ringrpc/version.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include "engine/io/epoll_io.h"
 #include "engine/io/uring_io.h"
 #include "engine/serve/machine.h"
+#include "engine/serve/options_check.h"
 #include "engine/serve/worker.h"
 
 namespace ringrpc {
@@ -41,38 +41,6 @@ class WorkerOf final : public serve::AnyWorker {
   std::unique_ptr<serve::Worker<Io>> worker_;
 };
 
-// Returns: a sentence, empty when the value is within its bounds.
-std::string out_of_bounds(const char* name, std::uint64_t value, std::uint64_t least,
-                          std::uint64_t most) {
-  if (value >= least && value <= most) return {};
-  return std::string(name) + " is " + std::to_string(value) + ", and must be between " +
-         std::to_string(least) + " and " + std::to_string(most);
-}
-
-std::string check(const Options& options) {
-  const std::string complaints[] = {
-      out_of_bounds("workers", options.workers, 0, limits::workers_max),
-      out_of_bounds("connections_max", options.connections_max, 1, limits::connections_max_max),
-      out_of_bounds("receive_buffers", options.receive_buffers, 2, limits::receive_buffers_max),
-      out_of_bounds("message_size_max", options.message_size_max, limits::message_size_max_min,
-                    limits::message_size_max_max),
-      out_of_bounds("reply_size_max", options.reply_size_max, limits::reply_size_max_min,
-                    limits::reply_size_max_max),
-      out_of_bounds("batch_length_max", options.batch_length_max, 1, limits::batch_length_max_max),
-      out_of_bounds("partial_pool_size", options.partial_pool_size,
-                    2 * std::uint64_t{options.message_size_max} + 2 * limits::head_size_max,
-                    4'000'000'000u),
-  };
-  for (const std::string& complaint : complaints) {
-    if (!complaint.empty()) return complaint;
-  }
-  if (!std::has_single_bit(options.receive_buffers)) return "receive_buffers is no power of two";
-  if (options.listen.empty() && !options.more_listeners.empty()) {
-    return "more_listeners without listen";
-  }
-  return {};
-}
-
 bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address.starts_with("[::1]") ||
          address.starts_with("localhost:");
@@ -88,7 +56,7 @@ Server::Impl::Impl(Options given)
     : options(std::move(given)),
       worker_count(options.workers != 0 ? options.workers : serve::default_workers()),
       connections_max(options.connections_max),
-      bad_options(check(options)),
+      bad_options(serve::check_options(options)),
       in_memory(worker_options(), shared) {
   hosts = options.hosts;
   host_policy.hosts = hosts;
@@ -113,6 +81,13 @@ serve::WorkerOptions Server::Impl::worker_options() const {
   worker.large_replies_size_max =
       std::max(limits::large_replies_size_max, 2 * options.reply_size_max);
   worker.spin_us = options.spin_us;
+  worker.peer = {.head_timeout_ms = options.head_timeout_ms,
+                 .idle_timeout_ms = options.idle_timeout_ms,
+                 .body_grace_ms = options.body_grace_ms,
+                 .body_rate_min = options.body_rate_min,
+                 .stall_timeout_ms = options.stall_timeout_ms,
+                 .linger_timeout_ms = options.linger_timeout_ms,
+                 .drain_size_max = options.drain_size_max};
   return worker;
 }
 

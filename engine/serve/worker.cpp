@@ -39,7 +39,8 @@ Worker<Io>::Worker(const WorkerOptions& options, WorkerShared& shared)
       framer_({.pool = &partials_,
                .counters = &counters_,
                .hosts = shared.hosts,
-               .message_size_max = options.message_size_max}),
+               .message_size_max = options.message_size_max,
+               .drain_size_max = options.peer.drain_size_max}),
       connections_(std::make_unique<Connection[]>(options.connections_max)),
       input_next_(std::make_unique<std::uint16_t[]>(options.receive_buffers)),
       input_size_(std::make_unique<std::uint32_t[]>(options.receive_buffers)) {}
@@ -181,8 +182,8 @@ void Worker<Io>::on_accepted(const io::Event& event) {
   counters_.add(base::Counter::accepts);
   io_.receive(event.socket);
   connection.deadline = DeadlineKind::head;
-  wheel_.set(event.socket.slot,
-             now_ms_ + (stopping_ ? limits::linger_timeout_ms : limits::head_timeout_ms));
+  wheel_.set(event.socket.slot, now_ms_ + (stopping_ ? options_.peer.linger_timeout_ms
+                                                     : options_.peer.head_timeout_ms));
 }
 
 template <class Io>

@@ -20,18 +20,18 @@ void Worker<Io>::set_deadline(Connection& connection) {
     return;
   }
   DeadlineKind kind = DeadlineKind::idle;
-  std::uint64_t deadline_ms = now_ms_ + (stopping_ ? 0 : limits::idle_timeout_ms);
+  std::uint64_t deadline_ms = now_ms_ + (stopping_ ? 0 : options_.peer.idle_timeout_ms);
   if (connection.sending) {
     // Only progress moves this deadline, not what else the peer sends.
     if (connection.deadline == DeadlineKind::stall) return;
     kind = DeadlineKind::stall;
-    deadline_ms = now_ms_ + limits::stall_timeout_ms;
+    deadline_ms = now_ms_ + options_.peer.stall_timeout_ms;
   } else if (connection.drop_left != 0) {
     // Absolute, as for a body that is wanted: dripping does not move it.
     if (connection.deadline == DeadlineKind::body) return;
     kind = DeadlineKind::body;
-    deadline_ms = now_ms_ + limits::body_grace_ms +
-                  std::uint64_t{connection.drop_left} * 1000 / limits::body_rate_min;
+    deadline_ms = now_ms_ + options_.peer.body_grace_ms +
+                  std::uint64_t{connection.drop_left} * 1000 / options_.peer.body_rate_min;
   } else if (connection.partial != nullptr) {
     const Partial& partial = *connection.partial;
     // The first head's began with the connection, a later one's with its first byte.
@@ -39,16 +39,17 @@ void Worker<Io>::set_deadline(Connection& connection) {
     if (begun && partial.head_size == 0) return;
     kind = partial.head_size == 0 ? DeadlineKind::head : DeadlineKind::body;
     if (kind == DeadlineKind::head) {
-      deadline_ms = partial.started_ms + limits::head_timeout_ms;
+      deadline_ms = partial.started_ms + options_.peer.head_timeout_ms;
       // A head that is not whole when the server stops gets a moment, not its whole time.
-      if (stopping_) deadline_ms = std::min(deadline_ms, stopped_ms_ + limits::linger_timeout_ms);
+      if (stopping_)
+        deadline_ms = std::min(deadline_ms, stopped_ms_ + options_.peer.linger_timeout_ms);
     } else {
       // The rate is an average, but what came fast at first buys no more than a stall's silence.
       const std::uint64_t arrived = partial.message_size - partial.head_size;
-      deadline_ms = std::min(
-          partial.started_ms + limits::body_grace_ms + arrived * 1000 / limits::body_rate_min,
-          now_ms_ + limits::stall_timeout_ms);
-      if (stopping_) deadline_ms = std::min(deadline_ms, stopped_ms_ + limits::body_grace_ms);
+      deadline_ms = std::min(partial.started_ms + options_.peer.body_grace_ms +
+                                 arrived * 1000 / options_.peer.body_rate_min,
+                             now_ms_ + options_.peer.stall_timeout_ms);
+      if (stopping_) deadline_ms = std::min(deadline_ms, stopped_ms_ + options_.peer.body_grace_ms);
     }
   } else if (connection.fresh) {
     return;  // The deadline of the first head was set when the connection came.

@@ -42,10 +42,10 @@ void Worker<Io>::settle(Connection& connection) {
     // Closing with unread bytes would reset the connection and could destroy the last reply in
     // flight, so the peer's own end, or a while, is waited for.
     connection.state = State::lingering;
-    connection.drop_left = limits::drain_size_max + 1;
+    connection.drop_left = options_.peer.drain_size_max + 1;
     io_.shut(handle_of(connection), false);
     connection.deadline = DeadlineKind::linger;
-    wheel_.set(slot_of(connection), now_ms_ + limits::linger_timeout_ms);
+    wheel_.set(slot_of(connection), now_ms_ + options_.peer.linger_timeout_ms);
   }
   if (connection.state == State::lingering && connection.drop_left == 0) {
     counters_.add(base::Counter::limit_drain_size);

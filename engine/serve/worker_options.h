@@ -16,9 +16,22 @@ namespace ringrpc::serve {
 
 class Oracle;
 
-// Sizes are bytes. Checked against limits.h before a worker sees them.
+// How long a connection may take, and how much of what it sends is dropped unread.
+struct PeerLimits {
+  std::uint32_t head_timeout_ms = limits::head_timeout_ms;
+  std::uint32_t idle_timeout_ms = limits::idle_timeout_ms;
+  std::uint32_t body_grace_ms = limits::body_grace_ms;
+  std::uint32_t body_rate_min = limits::body_rate_min;  // bytes a second
+  std::uint32_t stall_timeout_ms = limits::stall_timeout_ms;
+  std::uint32_t linger_timeout_ms = limits::linger_timeout_ms;
+  std::uint32_t drain_size_max = limits::drain_size_max;
+};
+
+// Sizes are bytes. Checked against limits.h before a worker sees them. What each turn looks at
+// comes first, so that it shares a cache line.
 struct WorkerOptions {
   std::uint32_t connections_max = limits::connections_max;
+  PeerLimits peer;
   std::uint32_t receive_buffers = limits::receive_buffers;
   std::uint32_t receive_buffer_size = limits::receive_buffer_size;
   std::uint32_t message_size_max = limits::message_size_max;

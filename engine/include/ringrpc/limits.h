@@ -58,26 +58,40 @@ inline constexpr std::uint32_t chunk_extension_size_max = 4u << 10;
 inline constexpr std::uint32_t chunk_size_digits_max = 16;
 // The trailer section of a chunked body, and its fields; more is 431.
 inline constexpr std::uint32_t trailer_size_max = 8u << 10;
-// Bytes of a refused body that are read and dropped before the connection closes.
+// Bytes of a refused body that are read and dropped before the connection closes, and of whatever
+// comes behind our FIN. Costs their reading.
 inline constexpr std::uint32_t drain_size_max = 64u << 10;
+inline constexpr std::uint32_t drain_size_max_max = 16u << 20;
 
 // --- Time ---------------------------------------------------------------------------------------
 
+// One slot of the timer wheel: how late a timeout may fire, and so the shortest that makes sense.
+inline constexpr std::uint32_t timer_slot_ms = 100;
+// Timeouts cost what a connection costs that does nothing for as long: its slot, and the block of a
+// message that came in part. An hour is more than any of them needs.
+inline constexpr std::uint32_t timeout_ms_min = timer_slot_ms;
+inline constexpr std::uint32_t timeout_ms_max = 3'600'000;
+
 // From accepting a connection, and from the first byte of each later request, to its whole head.
 inline constexpr std::uint32_t head_timeout_ms = 10'000;
-// Between requests of a kept connection.
+// Between requests of a kept connection. Longer than the pools of usual clients and proxies keep
+// theirs, so that they are the ones who close.
 inline constexpr std::uint32_t idle_timeout_ms = 75'000;
-// A body must arrive at body_rate_min bytes per second once body_grace_ms have passed.
+// A body must arrive at body_rate_min bytes per second once body_grace_ms have passed, else peers
+// that drip hold the pool of partial messages.
 inline constexpr std::uint32_t body_grace_ms = 5'000;
 inline constexpr std::uint32_t body_rate_min = 1'000;
-// A peer that takes no byte of its replies for this long is closed.
+inline constexpr std::uint32_t body_rate_min_min = 1;
+inline constexpr std::uint32_t body_rate_min_max = 1'000'000'000;
+// A peer that takes no byte of its replies for this long is closed. Until then it holds its unsent
+// replies: unsent_size_max and one reply at most.
 inline constexpr std::uint32_t stall_timeout_ms = 30'000;
 // From our FIN to the forced close, while what the peer still sends is dropped.
 inline constexpr std::uint32_t linger_timeout_ms = 1'000;
-// From SIGTERM to the forced end (exit code 1).
+// From SIGTERM to the forced end (exit code 1), and from SIGTERM to the end of accepting: 0 to
+// timeout_ms_max.
 inline constexpr std::uint32_t stop_timeout_ms = 10'000;
-// One slot of the timer wheel: how late a timeout may fire.
-inline constexpr std::uint32_t timer_slot_ms = 100;
+inline constexpr std::uint32_t drain_delay_ms = 0;
 
 // --- Connections and buffers --------------------------------------------------------------------
 
@@ -89,6 +103,7 @@ inline constexpr std::uint32_t descriptors_reserved = 64;
 // Receive buffers per worker, and their size. 256 x 4 KiB stay in the second-level cache; 1,024 and
 // more were slower when pipelined (bench/README.md).
 inline constexpr std::uint32_t receive_buffers = 256;
+inline constexpr std::uint32_t receive_buffers_min = 2;
 inline constexpr std::uint32_t receive_buffers_max = 4096;
 inline constexpr std::uint32_t receive_buffer_size = 4096;
 // Receive buffers that one connection may fill in one turn.
@@ -98,6 +113,7 @@ inline constexpr std::uint32_t padding = 64;
 // Partial messages of all connections of a worker, in bytes. A connection that needs room when
 // there is none is answered 503 and ends.
 inline constexpr std::uint32_t partial_pool_size = 64u << 20;
+inline constexpr std::uint32_t partial_pool_size_max = 4'000'000'000u;
 // Reply slabs of one worker, and their size; replies that do not fit get a mapping of their own.
 inline constexpr std::uint32_t reply_slab_size = 256u << 10;
 inline constexpr std::uint32_t reply_slabs = 64;
@@ -118,6 +134,8 @@ inline constexpr std::uint32_t in_flight_max = 65'536;
 // --- Workers ------------------------------------------------------------------------------------
 
 inline constexpr std::uint32_t workers_max = 256;
+// How long a worker may poll before it sleeps. Costs a processor while nobody calls.
+inline constexpr std::uint32_t spin_us_max = 1'000'000;
 
 static_assert(depth_max == 64, "the walk keeps its open brackets in one 64-bit word");
 static_assert((receive_buffers & (receive_buffers - 1)) == 0,

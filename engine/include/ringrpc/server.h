@@ -47,8 +47,15 @@ struct Options {
   std::uint32_t reply_size_max = limits::reply_size_max;
   std::uint32_t batch_length_max = limits::batch_length_max;
   std::uint32_t partial_pool_size = limits::partial_pool_size;  // of one worker
+  std::uint32_t drain_size_max = limits::drain_size_max;
+  std::uint32_t head_timeout_ms = limits::head_timeout_ms;
+  std::uint32_t idle_timeout_ms = limits::idle_timeout_ms;
+  std::uint32_t body_grace_ms = limits::body_grace_ms;
+  std::uint32_t body_rate_min = limits::body_rate_min;  // bytes a second, after the grace
+  std::uint32_t stall_timeout_ms = limits::stall_timeout_ms;
+  std::uint32_t linger_timeout_ms = limits::linger_timeout_ms;
   std::uint32_t stop_timeout_ms = limits::stop_timeout_ms;
-  std::uint32_t drain_delay_ms = 0;         // from the stop signal to the end of accepting
+  std::uint32_t drain_delay_ms = limits::drain_delay_ms;  // the stop signal to the end of accepting
   std::vector<std::string> hosts = {};      // Host names allowed beside the loopback ones
   std::vector<std::string> origins = {};    // Origins allowed beside the loopback ones
   std::string port_file = {};               // written, complete, once the server serves

@@ -1,0 +1,58 @@
+#include "engine/serve/options_check.h"
+
+#include <ringrpc/limits.h>
+
+#include <bit>
+#include <cstdint>
+
+namespace ringrpc::serve {
+namespace {
+
+struct Bounds {
+  const char* option;
+  std::uint64_t value;
+  std::uint64_t least;
+  std::uint64_t most;
+};
+
+std::string sentence(const Bounds& bounds) {
+  return std::string(bounds.option) + " is " + std::to_string(bounds.value) +
+         ", and must be between " + std::to_string(bounds.least) + " and " +
+         std::to_string(bounds.most);
+}
+
+}  // namespace
+
+std::string check_options(const Options& options) {
+  using namespace limits;
+  const Bounds all[] = {
+      {"workers", options.workers, 0, workers_max},
+      {"spin_us", options.spin_us, 0, spin_us_max},
+      {"connections_max", options.connections_max, 1, connections_max_max},
+      {"receive_buffers", options.receive_buffers, receive_buffers_min, receive_buffers_max},
+      {"message_size_max", options.message_size_max, message_size_max_min, message_size_max_max},
+      {"reply_size_max", options.reply_size_max, reply_size_max_min, reply_size_max_max},
+      {"batch_length_max", options.batch_length_max, 1, batch_length_max_max},
+      {"partial_pool_size", options.partial_pool_size,
+       2 * std::uint64_t{options.message_size_max} + 2 * head_size_max, partial_pool_size_max},
+      {"drain_size_max", options.drain_size_max, 0, drain_size_max_max},
+      {"head_timeout_ms", options.head_timeout_ms, timeout_ms_min, timeout_ms_max},
+      {"idle_timeout_ms", options.idle_timeout_ms, timeout_ms_min, timeout_ms_max},
+      {"body_grace_ms", options.body_grace_ms, timeout_ms_min, timeout_ms_max},
+      {"body_rate_min", options.body_rate_min, body_rate_min_min, body_rate_min_max},
+      {"stall_timeout_ms", options.stall_timeout_ms, timeout_ms_min, timeout_ms_max},
+      {"linger_timeout_ms", options.linger_timeout_ms, timeout_ms_min, timeout_ms_max},
+      {"stop_timeout_ms", options.stop_timeout_ms, 0, timeout_ms_max},
+      {"drain_delay_ms", options.drain_delay_ms, 0, timeout_ms_max},
+  };
+  for (const Bounds& bounds : all) {
+    if (bounds.value < bounds.least || bounds.value > bounds.most) return sentence(bounds);
+  }
+  if (!std::has_single_bit(options.receive_buffers)) return "receive_buffers is no power of two";
+  if (options.listen.empty() && !options.more_listeners.empty()) {
+    return "more_listeners without listen";
+  }
+  return {};
+}
+
+}  // namespace ringrpc::serve
