@@ -13,7 +13,7 @@ namespace ringrpc::http {
 namespace chars {
 inline constexpr std::uint8_t token = 1;     // tchar of RFC 9110, 5.6.2: names and methods
 inline constexpr std::uint8_t value = 2;     // field values: HTAB, SP, visible, 0x80 to 0xff
-inline constexpr std::uint8_t target = 4;    // request targets: 0x21 to 0x7e
+inline constexpr std::uint8_t target = 4;    // request targets: 0x21 to 0x7e but '#'
 inline constexpr std::uint8_t host = 8;      // names and IPv4 addresses in Host
 inline constexpr std::uint8_t address = 16;  // inside the brackets of an IPv6 address
 inline constexpr std::uint8_t blank = 32;    // optional white space: SP and HTAB
@@ -31,7 +31,7 @@ constexpr std::uint8_t classes_of(unsigned c) {
     classes |= token;
   }
   if (c == '\t' || (c >= 0x20 && c != 0x7f)) classes |= value;
-  if (c >= 0x21 && c <= 0x7e) classes |= target;
+  if (c >= 0x21 && c <= 0x7e && c != '#') classes |= target;
   if (is_alphanumeric(c) || (c != 0 && host_marks.find(byte) != host_marks.npos)) classes |= host;
   if ((c >= '0' && c <= ':') || c == '.' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')) {
     classes |= address;

@@ -83,11 +83,13 @@ inline Field field_of(const Line& line, const Request& out) {
   return mask_of(_mm256_or_si256(_mm256_andnot_si256(tab, low), del));
 }
 
-// Bytes that are no target bytes; as signed bytes those from 0x80 on are below the space.
+// Bytes that are no target bytes; as signed bytes those from 0x80 on are below the space. Of the
+// visible ones only '#' is none: a fragment is for the client alone.
 [[RINGRPC_AVX2]] inline std::uint32_t other_than_target(__m256i bytes) {
   const __m256i visible = _mm256_cmpgt_epi8(bytes, _mm256_set1_epi8(0x20));
   const __m256i del = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(0x7f));
-  return ~mask_of(_mm256_andnot_si256(del, visible));
+  const __m256i fragment = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('#'));
+  return ~mask_of(_mm256_andnot_si256(_mm256_or_si256(del, fragment), visible));
 }
 
 template <typename Word>

@@ -94,14 +94,15 @@ Verdict read_target(const char*& cursor, const char* end, Request& out) {
 
 Verdict read_version(const char*& cursor, const char* end, Request& out) {
   // '0' stands for any digit.
-  constexpr std::string_view shape = "HTTP/0.0\r\n";
+  constexpr std::string_view shape = "HTTP/1.0\r\n";
   constexpr std::size_t major_at = 5;
   constexpr std::size_t minor_at = 7;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (cursor + i == end) return Verdict::incomplete;
     const char c = cursor[i];
+    // Another major version has its verdict at once: what follows is in no form known here.
+    if (i == major_at && is_digit(c) && c != '1') return Verdict::version_not_supported;
     if (shape[i] == '0' ? !is_digit(c) : c != shape[i]) return Verdict::bad_request;
-    if (shape[i] == '\r' && cursor[major_at] != '1') return Verdict::version_not_supported;
   }
   out.version_minor = cursor[minor_at] == '0' ? 0 : 1;
   if (out.version_minor == 0) out.closed_kinds |= bit(FieldKind::transfer_encoding);

@@ -73,7 +73,7 @@ void add_good(Cases& cases) {
                                           "POST http://h:80/rpc?x HTTP/1.1",
                                           "POST HTTP://h HTTP/1.1",
                                           "GET http://[::1]?q HTTP/1.1",
-                                          "GET /~!$&'()*+,;=:@%00{}|\\^`\"<># HTTP/1.1"};
+                                          "GET /~!$&'()*+,;=:@%00{}|\\^`\"<> HTTP/1.1"};
   for (const std::string& line : lines) {
     cases.push_back({line, line + "\r\n" + host_line + "\r\n", 0});
   }
@@ -230,7 +230,6 @@ void add_request_lines(Cases& cases) {
       "POST /rpc HTTP/1.10",
       "POST /rpc http/1.1",
       "POST /rpc HTTP/ 1.1",
-      "POST /rpc HTTP/4294967295.255",
       "POST /rpc HTTP/1,1",
       "POST /rpc HTTP/1",
       "POST /rpc HTTP/1.",
@@ -269,6 +268,12 @@ void add_request_lines(Cases& cases) {
       "POST http://[::1/ HTTP/1.1",
       "POST http://a,b/ HTTP/1.1",
       "POST http://h#f HTTP/1.1",
+      "POST http://h/#f HTTP/1.1",
+      "GET /# HTTP/1.1",
+      "GET /a-target-that-is-longer-than-thirty-two-bytes-and-has-a-#fragment HTTP/1.1",
+      "POST /rpc?a#b HTTP/1.1",
+      "POST # HTTP/1.1",
+      "POST /rpc HTTP/x.1",
       "POST http://?q HTTP/1.1",
       "POST http HTTP/1.1",
       "POST h HTTP/1.1",
@@ -287,7 +292,9 @@ void add_request_lines(Cases& cases) {
         "get /x HTTP/1.1"s}) {
     cases.push_back({"F24 " + line.substr(0, 20), line + "\r\n" + host_line + "\r\n", 501});
   }
-  for (const std::string& line : {"POST /rpc HTTP/2.0"s, "GET / HTTP/0.9"s, "GET / HTTP/9.9"s}) {
+  for (const std::string& line :
+       {"POST /rpc HTTP/2.0"s, "GET / HTTP/0.9"s, "GET / HTTP/9.9"s, "POST /rpc HTTP/3"s,
+        "POST /rpc HTTP/4294967295.255"s, "POST /rpc HTTP/2x"s}) {
     cases.push_back({"F23 " + line, line + "\r\n" + host_line + "\r\n", 505});
   }
   cases.push_back({"F23 PRI", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505});
