@@ -15,11 +15,15 @@
 namespace ringrpc {
 namespace {
 
+// The end of its terminal stops a server as SIGTERM does, unless it was told to outlive it (nohup).
 sigset_t stop_signals() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  struct sigaction hangup{};
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);
   return set;
 }
 

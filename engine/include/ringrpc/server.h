@@ -83,9 +83,9 @@ class Server {
   // Returns: whether there was such a method. Calls that have begun end normally.
   bool remove(std::string_view name);
 
-  // Serves until SIGTERM or SIGINT and stops gracefully. One line on stderr tells what it listens
-  // on. Returns: the process's exit code: 0 clean, 1 forced after the deadline, 2 bad options, 3
-  // could not start.
+  // Serves until SIGTERM, SIGINT, or a SIGHUP that is not ignored, and stops gracefully. One line
+  // on stderr tells what it listens on. Returns: the process's exit code: 0 clean, 1 forced after
+  // the deadline, 2 bad options, 3 could not start.
   int run();
 
   // The same in pieces, for tests and for programs with a main loop of their own: workers run in
