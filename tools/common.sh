@@ -58,8 +58,19 @@ install_packages() {
     say "going on without: $wanted"
 }
 
-# Configures and builds a preset; more arguments go to the build.
+# Configures and builds a preset; more arguments go to the build. One at a time in a build folder.
 build_preset() {
+  mkdir -p build
+  (
+    flock -n 9 || {
+      say "$1: waiting for another build of it"
+      flock 9
+    }
+    build_preset_alone "$@"
+  ) 9>"build/$1.lock"
+}
+
+build_preset_alone() {
   local preset=$1
   shift
   if command -v ccache >/dev/null; then

@@ -1,9 +1,9 @@
-#include "tools/ringload/url.h"
+#include "tools/common/url.h"
 
 #include <algorithm>
 #include <charconv>
 
-namespace ringload {
+namespace tools {
 
 namespace {
 
@@ -51,4 +51,4 @@ std::string_view parse_url(std::string_view text, Url& out) {
   return {};
 }
 
-}  // namespace ringload
+}  // namespace tools

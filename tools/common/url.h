@@ -1,12 +1,12 @@
 #pragma once
 
-// Where the load goes: http://HOST[:PORT][/PATH].
+// Where a request goes: http://HOST[:PORT][/PATH].
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace ringload {
+namespace tools {
 
 struct Url {
   std::string host;          // without the brackets of an IPv6 literal
@@ -18,4 +18,4 @@ struct Url {
 // Returns: an empty view and fills `out`, or the reason why the text is not such a URL.
 std::string_view parse_url(std::string_view text, Url& out);
 
-}  // namespace ringload
+}  // namespace tools

@@ -71,7 +71,7 @@ int make_socket(const Target& target, std::uint32_t position, std::uint32_t tota
 
 }  // namespace
 
-bool resolve(const Url& url, Target& target, std::string& error) {
+bool resolve(const tools::Url& url, Target& target, std::string& error) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "tools/common/url.h"
 #include "tools/ringload/ring.h"
-#include "tools/ringload/url.h"
 
 namespace ringload {
 
@@ -19,7 +19,7 @@ struct Target {
 };
 
 // Returns: false with a sentence when the name has no address.
-bool resolve(const Url& url, Target& target, std::string& error);
+bool resolve(const tools::Url& url, Target& target, std::string& error);
 
 // Connections from one source address; a further one is taken for the next so many.
 inline constexpr std::uint32_t connections_per_source = 20'000;

@@ -34,7 +34,7 @@ Parsed refuse(int& exit_code, std::string_view sentence) {
 
 // Reads what the options point to, and checks what hangs together.
 Parsed complete(Options& options, const std::string& body_file, int& exit_code) {
-  const std::string_view reason = parse_url(options.url_text, options.url);
+  const std::string_view reason = tools::parse_url(options.url_text, options.url);
   if (!reason.empty()) return refuse(exit_code, reason);
   for (const std::string& field : options.fields) {
     if (!is_field(field)) return refuse(exit_code, "--header wants 'NAME: VALUE'");

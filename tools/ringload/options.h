@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/ringload/url.h"
+#include "tools/common/url.h"
 
 namespace ringload {
 
@@ -16,7 +16,7 @@ inline constexpr int exit_usage = 2;
 inline constexpr int exit_unreachable = 3;
 
 struct Options {
-  Url url;
+  tools::Url url;
   std::string url_text;
   std::string method = "POST";
   std::string body;

@@ -21,7 +21,7 @@ bool is_field(std::string_view line) {
   return std::none_of(line.begin(), line.end(), [](char c) { return c == '\r' || c == '\n'; });
 }
 
-std::string make_request(std::string_view method, const Url& url,
+std::string make_request(std::string_view method, const tools::Url& url,
                          const std::vector<std::string>& extra, std::string_view body) {
   std::string request(method);
   request += ' ';

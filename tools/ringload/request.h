@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/ringload/url.h"
+#include "tools/common/url.h"
 
 namespace ringload {
 
@@ -19,7 +19,7 @@ bool is_field(std::string_view line);
 
 // Fields of `extra` ("NAME: VALUE") replace the ones that every request carries (Host,
 // Content-Type) when they have the same name. A body always gets its Content-Length.
-std::string make_request(std::string_view method, const Url& url,
+std::string make_request(std::string_view method, const tools::Url& url,
                          const std::vector<std::string>& extra, std::string_view body);
 
 }  // namespace ringload

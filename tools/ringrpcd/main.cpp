@@ -5,12 +5,13 @@
 #include <ringrpc/server.h>
 #include <ringrpc/version.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "tools/common/command_line.h"
 #include "tools/ringrpcd/methods.h"
 
 // Defined when mimalloc is loaded; it replaces malloc by being there.
@@ -18,11 +19,10 @@ extern "C" [[gnu::weak]] int mi_version();
 
 namespace {
 
-constexpr int exit_usage = 2;
-
 struct Arguments {
   ringrpc::Options options;
   std::vector<std::string> listeners;
+  std::vector<std::string> hosts;
   std::vector<std::string> later;  // flags given that this version does not serve yet
   bool plan = false;
 };
@@ -49,6 +49,15 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.set_version_flag("--version", "ringrpcd " RINGRPC_VERSION);
   app.add_option("--listen", arguments.listeners,
                  "HTTP listener HOST:PORT, port 0 for a free one; repeatable (127.0.0.1:8080)")
+      ->check(tools::not_empty())
+      ->allow_extra_args(false);
+  app.add_option("--host", arguments.hosts,
+                 "NAME or NAME:PORT allowed in Host, beside localhost; repeatable")
+      ->check(tools::not_empty())
+      ->allow_extra_args(false);
+  app.add_option("--origin", options.origins,
+                 "Origin allowed for browsers, such as https://example.com; repeatable")
+      ->check(tools::not_empty())
       ->allow_extra_args(false);
   app.add_option("--workers", options.workers, "Loops, one per CPU (all CPUs it may use)")
       ->check(CLI::Range(1u, ringrpc::limits::workers_max));
@@ -58,7 +67,8 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->check(CLI::IsMember(io_choices));
   app.add_option("--spin-us", options.spin_us, "Microseconds to poll before sleeping (0)")
       ->check(CLI::Range(0u, 1'000'000u));
-  app.add_option("--port-file", options.port_file, "File that tells the ports once it serves");
+  app.add_option("--port-file", options.port_file, "File that tells the ports once it serves")
+      ->check(tools::not_empty());
   app.add_flag("--plan", arguments.plan, "Print the memory plan and exit");
   declare_later(app, arguments, "--tcp", 1, "Listener for lines of JSON, HOST:PORT");
   declare_later(app, arguments, "--unix", 1, "The same on a Unix socket, PATH");
@@ -68,16 +78,52 @@ void declare(CLI::App& app, Arguments& arguments) {
   declare_later(app, arguments, "--conformance", 0, "Fixtures of the public suites, =MODE");
 }
 
+// Returns: ":PORT" at the end of an address or a Host; empty when there is none.
+std::string_view port_of(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  const bool found = colon != std::string_view::npos && text.find(']', colon) == text.npos;
+  return found ? text.substr(colon) : std::string_view();
+}
+
+bool is_loopback(std::string_view listener) {
+  return listener.starts_with("127.") || listener.starts_with("[::1]") ||
+         listener.starts_with("localhost:");
+}
+
+// A name without a port is allowed alone, which is port 80, and with each listener's port. Whoever
+// can be reached from outside and names no host is told what will happen.
+void allow_hosts(Arguments& arguments) {
+  ringrpc::Options& options = arguments.options;
+  std::vector<std::string> listeners = options.more_listeners;
+  listeners.insert(listeners.begin(), options.listen);
+  for (const std::string& host : arguments.hosts) {
+    options.hosts.push_back(host);
+    if (!port_of(host).empty()) continue;
+    for (const std::string& listener : listeners) {
+      options.hosts.push_back(host + std::string(port_of(listener)));
+    }
+  }
+  if (!arguments.hosts.empty()) return;
+  for (const std::string& listener : listeners) {
+    if (is_loopback(listener)) continue;
+    std::fprintf(stderr,
+                 "ringrpcd: %s is reachable under names that it does not know and answers 403 to; "
+                 "allow them with --host NAME\n",
+                 listener.c_str());
+  }
+}
+
 int run(Arguments& arguments) {
   if (!arguments.later.empty()) {
     std::fprintf(stderr, "ringrpcd: %s: not yet\n", arguments.later.front().c_str());
-    return exit_usage;
+    return tools::exit_usage;
   }
   ringrpc::Options& options = arguments.options;
   if (!arguments.listeners.empty()) {
     options.listen = arguments.listeners.front();
     options.more_listeners.assign(arguments.listeners.begin() + 1, arguments.listeners.end());
   }
+  allow_hosts(arguments);
   options.name = "ringrpcd";
   if (mi_version != nullptr) {
     const int version = mi_version();  // 209 is 2.0.9
@@ -87,7 +133,7 @@ int run(Arguments& arguments) {
   ringrpc::Server server(options);
   if (arguments.plan) {
     std::fputs(server.plan().c_str(), stdout);
-    return 0;
+    return tools::finish("ringrpcd", 0);
   }
   ringrpcd::add_methods(server, options.reply_size_max);
   return server.run();
@@ -99,10 +145,7 @@ int main(int argc, char** argv) {
   CLI::App app("Serves JSON-RPC 2.0 with the demo methods of ringrpc.", "ringrpcd");
   Arguments arguments;
   declare(app, arguments);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : exit_usage;
-  }
+  int exit_code = 0;
+  if (!tools::parse(app, argc, argv, exit_code)) return exit_code;
   return run(arguments);
 }

@@ -11,10 +11,13 @@
 #include "tools/ringload/cpu_time.h"
 #include "tools/ringload/request.h"
 #include "tools/ringload/rpc_check.h"
-#include "tools/ringload/url.h"
+#include "tools/common/url.h"
 
 namespace ringload {
 namespace {
+
+using tools::parse_url;
+using tools::Url;
 
 TEST(UrlTest, GoodOnesAreTakenApart) {
   struct Case {
