@@ -20,9 +20,17 @@ import unittest
 BIN = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "build/dev/bin"
 
 
-def run(program, *arguments, seconds=60):
+def run(program, *arguments, seconds=60, stdin=None):
     return subprocess.run([os.path.join(BIN, program), *arguments], capture_output=True, text=True,
-                          timeout=seconds, check=False)
+                          timeout=seconds, check=False, input=stdin or "")
+
+
+def run_into(path, program, *arguments):
+    """The program with its stdout in a file. Returns: exit code and stderr."""
+    with open(path, "w", encoding="ascii") as out:
+        done = subprocess.run([os.path.join(BIN, program), *arguments], stdout=out, timeout=60,
+                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False)
+    return done.returncode, done.stderr.decode()
 
 
 class Scripted:
@@ -62,6 +70,42 @@ class Scripted:
         self.thread.join(10)
         self.listener.close()
         return done
+
+
+class Series:
+    """Answers one connection after the other; the last answer again and again."""
+
+    def __init__(self, *answers):
+        self.answers, self.bodies = list(answers), []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}/rpc"
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        while True:
+            try:
+                peer, _ = self.listener.accept()
+            except OSError:
+                return
+            with peer, peer.makefile("rb") as file:
+                length = 0
+                while (line := file.readline()).strip():
+                    if line.lower().startswith(b"content-length:"):
+                        length = int(line.split(b":")[1])
+                self.bodies.append(json.loads(file.read(length)))
+                answer = self.answers[min(len(self.bodies), len(self.answers)) - 1]
+                body = self.bodies[-1]
+                token = body.get("id", 0) if isinstance(body, dict) else 0
+                peer.sendall(answer(token) if callable(answer) else answer)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        self.listener.close()
 
 
 def http(body, head="", status="200 OK"):
@@ -211,9 +255,219 @@ class Ringcall(unittest.TestCase):
                           ["http://", "m"], ["http://a:b/", "m"], ["http://a:/", "m"],
                           [url, "m", "{}", "more"], ["--no-such-flag", url, "m"],
                           ["--header", "none", url, "m"], ["--header", "A: b\r\nC: d", url, "m"],
-                          ["--timeout", "0", url, "m"], ["--notify", "--id", "1", url, "m"]):
+                          ["--timeout", "0", url, "m"], ["--notify", "--id", "1", url, "m"],
+                          ["http://a:0/", "m"], ["http://a:65536/", "m"],
+                          ["http://a:99999999999999999999/", "m"], ["http://a/\r\nX: y", "m"],
+                          ["http://a/ b", "m"], ["http://a/\x7f", "m"], ["http://a/\t", "m"],
+                          ["http://u@a/", "m"], ["http://[::1/", "m"], ["http://a/#b", "m"],
+                          ["-H", "A b: c", url, "m"], ["-H", "A: b\x01", url, "m"],
+                          ["--retries", "101", url, "m"], ["--retries", "-1", url, "m"],
+                          ["--batch", url, "m"], [url, "-", "[]"], ["--id=1", url, "-"],
+                          ["--notify", url, "-"], ["--id=", url], ["--header=", url, "m"]):
             with self.subTest(arguments=arguments):
-                self.expect(run("ringcall", *arguments), 2, "")
+                self.expect(run("ringcall", *arguments, stdin="{}"), 2, "")
+
+    def test_wrong_values_are_named_on_stderr(self):
+        url = "http://127.0.0.1:1/rpc"
+        for arguments, words in (
+                (["--timeout", "0", url, "m"], "0 is not a number from 0.001 to 86400"),
+                (["--timeout", "nan", url, "m"], "nan is not a number from"),
+                (["--timeout", "inf", url, "m"], "inf is not a number from"),
+                (["--timeout=", url, "m"], " is not a number from"),
+                (["--timeout", "1s", url, "m"], "1s is not a number from"),
+                (["http://a:65536/", "m"], "port is not a number from 1 to 65535"),
+                (["http://a/\n", "m"], "control character"),
+                ([url], "METHOD is missing"), ([url, "-"], "stdin is empty"),
+                ([url, "m", "@/nowhere/at/all"], "cannot read /nowhere/at/all: No such file"),
+                ([url, "@/"], "cannot read /: Is a directory"),
+                (["--batch", url], "stdin is empty")):
+            with self.subTest(arguments=arguments):
+                self.expect(run("ringcall", *arguments), 2, "", words)
+        self.expect(run("ringcall", "--batch", url, stdin="sum [1,2]\nsum {\n"), 2, "", "line 2")
+        self.expect(run("ringcall", "--batch", url, stdin="\n \n{}x"), 2, "", "line 3")
+        self.expect(run("ringcall", "--batch", url, stdin=" \n \n "), 2, "", "batch is empty")
+
+    def file(self, text):
+        with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as file:
+            file.write(text)
+        self.addCleanup(os.unlink, file.name)
+        return "@" + file.name
+
+    def test_params_come_from_stdin_or_a_file(self):
+        for source, stdin in (("-", '{"x": [1,\n2]}\n'), (self.file('{"x":[1,2]}'), None)):
+            with Series(result("1")) as server:
+                self.expect(run("ringcall", server.url, "m", source, stdin=stdin), 0, "1\n")
+                self.assertEqual({"x": [1, 2]}, server.bodies[0]["params"])
+
+    def test_a_whole_message_goes_as_it_is_and_its_id_counts(self):
+        text = '{"id":"me", "jsonrpc":"2.0","method":"m"}'
+        for source, stdin in (("-", text + "\n"), (self.file(text), None)):
+            with Series(http('{"id":"me","result":[]}')) as server:
+                self.expect(run("ringcall", server.url, source, stdin=stdin), 0, "[]\n")
+                self.assertEqual([json.loads(text)], server.bodies)
+            with Series(http('{"id":"you","result":[]}')) as server:
+                self.expect(run("ringcall", server.url, source, stdin=stdin), 3, "", '"you"')
+
+    def test_a_whole_message_without_an_id_is_a_notification(self):
+        with Series(b"HTTP/1.1 204 No Content\r\n\r\n") as server:
+            self.expect(run("ringcall", server.url, "-", stdin='{"method":"m"}'), 0, "", "204")
+
+    def test_what_is_no_message_is_sent_and_any_reply_is_taken(self):
+        error = '{"code":-32700,"message":"Parse error"}'
+        server = Scripted(http('{"error":' + error + ',"id":null}'))
+        done = run("ringcall", server.url, "-", stdin='{"id":1')
+        server.thread.join(10)
+        server.listener.close()
+        self.expect(done, 1, error + "\n")
+        self.assertEqual(b'{"id":1', server.body)
+
+    def test_a_batch_is_one_post_and_its_replies_are_put_in_order(self):
+        lines = ('{"jsonrpc":"2.0","method":"a","id":1}\n\n sum [2,3]\r\n'
+                 '[{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","method":"b","id":"x"}]\nm\n')
+        seen = []
+
+        def behave(peer):
+            with peer, peer.makefile("rb") as file:
+                size = 0
+                while (line := file.readline()).strip():
+                    if line.lower().startswith(b"content-length:"):
+                        size = int(line.split(b":")[1])
+                seen.extend(json.loads(file.read(size)))
+                replies = [{"id": call["id"], "result": call["method"]} for call in seen
+                           if "id" in call]
+                peer.sendall(http(json.dumps(replies[::-1])))
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            thread = threading.Thread(target=lambda: behave(listener.accept()[0]), daemon=True)
+            thread.start()
+            done = run("ringcall", "--batch", f"http://127.0.0.1:{listener.getsockname()[1]}/",
+                       stdin=lines)
+            thread.join(10)
+        self.expect(done, 0, '"a"\n"sum"\n"b"\n"m"\n')
+        self.assertEqual(["a", "sum", "n", "b", "m"], [call["method"] for call in seen])
+        self.assertEqual([2, 3], seen[1]["params"])
+        self.assertNotIn("id", seen[2])
+
+    def test_a_batch_with_wrong_replies_exits_3_and_one_with_errors_1(self):
+        lines = '{"method":"a","id":1}\n{"method":"b","id":2}\n'
+        one = '{"id":1,"result":5}'
+        null = '{"id":null,"error":{"code":-32600}}'
+        for body, code, out, err in (
+                (f"[{one}]", 3, "5\n", "no reply to the call with id 2"),
+                (f'[{one},{{"id":3,"result":1}}]', 3, "5\n", "the reply's id is 3"),
+                (f'[{one},{one}]', 3, "5\n", "the reply's id is 1"),
+                (f'[{{"id":2,"error":{{"code":7}}}},{one}]', 1, '5\n{"code":7}\n', ""),
+                (f"[{one},{null}]", 1, '5\n{"code":-32600}\n', ""),
+                (null, 1, '{"code":-32600}\n', ""), ("[]", 3, "", "no JSON-RPC reply"),
+                (f"[{one},5]", 3, "", "no JSON-RPC reply")):
+            with self.subTest(body=body), Series(http(body)) as server:
+                done = run("ringcall", "--batch", server.url, stdin=lines)
+                self.expect(done, code, out, err)
+
+    def test_a_batch_of_notifications_has_a_whole_answer_in_204(self):
+        with Series(b"HTTP/1.1 204 No Content\r\n\r\n") as server:
+            self.expect(run("ringcall", "--batch", server.url, stdin='{"method":"m"}\n'), 0, "")
+
+    def test_a_call_that_is_answered_204_has_no_reply(self):
+        with Series(b"HTTP/1.1 204 No Content\r\n\r\n") as server:
+            self.expect(run("ringcall", server.url, "m"), 3, "", "no JSON-RPC reply")
+
+    def test_a_status_other_than_200_is_told(self):
+        for status in ("404 Not Found", "500 Internal Server Error", "201 Created"):
+            with Series(lambda token, status=status: http(
+                    f'{{"result":1,"id":{token}}}', status=status)) as server:
+                self.expect(run("ringcall", server.url, "m"), 0, "1\n", f"HTTP/1.1 {status}\n")
+        with Series(result("1")) as server:
+            self.assertEqual("", run("ringcall", server.url, "m").stderr)
+
+    def test_the_short_form_of_header_is_taken(self):
+        server = Scripted(result("1"))
+        self.expect(server.call("-H", "Authorization: Bearer x", ("m",)), 0)
+        self.assertIn("\r\nAuthorization: Bearer x\r\n", server.head)
+
+    def test_time_tells_three_moments_in_order(self):
+        with Series(result("1")) as server:
+            done = run("ringcall", "--time", server.url, "m")
+        self.expect(done, 0, "1\n", "connected ")
+        moments = [float(word) for word in done.stderr.split() if word[0].isdigit()]
+        self.assertEqual(3, len(moments), done.stderr)
+        self.assertEqual(sorted(moments), moments)
+
+    def test_a_reply_that_is_not_quite_json_is_refused(self):
+        for text in ('{"id":1,"result":nul}', '{"id":1,"result":01}', '{"id":1,"result":"\\q"}',
+                     '{"id":1,"result":1,}', '{"id":1,"result":"\x01"}'):
+            with self.subTest(text=text), Series(http(text)) as server:
+                self.expect(run("ringcall", "--id=1", server.url, "m"), 3, "", "no JSON-RPC reply")
+
+    def test_it_tries_again_where_the_server_did_not_run_the_call(self):
+        def refusal(code, status="200 OK", head="", data=""):
+            return lambda token: http(f'{{"error":{{"code":{code}{data}}},"id":{token}}}', head,
+                                      status)
+        for refused in (refusal(-31001, "503 Service Unavailable", "Retry-After: 0\r\n"),
+                        refusal(-31002, "429 Too Many Requests"), refusal(-31001), refusal(-31002),
+                        refusal(-31001, data=',"data":{"reason":"busy","retryAfterMs":1}'),
+                        http("", "Retry-After: Mon, 01 Jan 2024 00:00:00 GMT\r\n", "503 Busy"),
+                        refusal(-32603)):
+            with Series(refused, result("1")) as server:
+                done = run("ringcall", "--retries=3", server.url, "m")
+                self.expect(done, 0, "1\n", "try 1 of 3 again in ")
+                first, second = server.bodies
+                self.assertNotEqual(first.pop("id"), second.pop("id"))
+                self.assertEqual(first, second)
+
+    def test_it_does_not_try_again_unless_told_and_where_it_must_not(self):
+        for code, retries, tries in ((-31001, 0, 1), (-31001, 2, 3), (-32603, 0, 1),
+                                     (-32603, 5, 2), (-32602, 5, 1), (-32601, 5, 1), (1001, 5, 1)):
+            with self.subTest(code=code, retries=retries):
+                with Series(lambda token, code=code: http(
+                        f'{{"error":{{"code":{code}}},"id":{token}}}')) as server:
+                    self.expect(run("ringcall", f"--retries={retries}", server.url, "m"), 1,
+                                f'{{"code":{code}}}\n')
+                    self.assertEqual(tries, len(server.bodies))
+
+    def test_a_given_id_is_kept_when_it_tries_again(self):
+        with Series(http("", status="503 Busy"), result("1")) as server:
+            self.expect(run("ringcall", "--retries=1", "--id=7", server.url, "m"), 0, "1\n")
+            self.assertEqual([7, 7], [body["id"] for body in server.bodies])
+
+    def test_it_does_not_wait_for_ever(self):
+        with Series(http("", "Retry-After: 61\r\n", "503 Busy")) as server:
+            self.expect(run("ringcall", "--retries=3", server.url, "m"), 3, "", "asks for 61 s")
+            self.assertEqual(1, len(server.bodies))
+
+    def test_retry_after_is_waited_for(self):
+        with Series(http("", "Retry-After: 1\r\n", "429 Slow"), result("1")) as server:
+            start = time.monotonic()
+            self.expect(run("ringcall", "--retries=1", server.url, "m"), 0, "1\n", "in 1.00 s")
+            self.assertGreaterEqual(time.monotonic() - start, 1.0)
+
+    def test_a_connection_that_fails_is_not_tried_again(self):
+        with Series(b"") as server:
+            self.expect(run("ringcall", "--retries=3", server.url, "m"), 3, "", "without a resp")
+            self.assertEqual(1, len(server.bodies))
+
+    def test_a_reset_exits_3(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            def behave():
+                peer, _ = listener.accept()
+                peer.recv(1)
+                peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+                peer.close()
+            thread = threading.Thread(target=behave, daemon=True)
+            thread.start()
+            done = run("ringcall", f"http://127.0.0.1:{listener.getsockname()[1]}/", "m")
+            thread.join(10)
+        self.expect(done, 3, "", "reset")
+
+    def test_an_answer_that_cannot_be_written_exits_3(self):
+        for flags in ((), ("--raw",)):
+            with Series(result(json.dumps("x" * 10_000))) as server:
+                code, said = run_into("/dev/full", "ringcall", *flags, server.url, "m")
+                self.assertEqual(3, code, said)
+                self.assertIn("cannot write to stdout: No space left", said)
+        for program in ("ringcall", "ringrpcd"):
+            for flag in ("--help", "--version"):
+                self.assertEqual(3, run_into("/dev/full", program, flag)[0])
+        self.assertEqual(3, run_into("/dev/full", "ringrpcd", "--plan")[0])
 
     def test_help_and_version_exit_0(self):
         self.expect(run("ringcall", "--help"), 0)
@@ -269,11 +523,19 @@ class Ringrpcd(unittest.TestCase):
         for arguments in (["--no-such-flag"], ["--listen"], ["more"], ["--workers", "0"],
                           ["--workers", "x"], ["--io", "kqueue"], ["--io", "1"],
                           ["--spin-us", "-1"], ["--listen", "nonsense"],
-                          ["--listen", "127.0.0.1:70000"]):
+                          ["--listen", "127.0.0.1:70000"], ["--listen", ""], ["--listen="],
+                          ["--listen=", "127.0.0.1:0"], ["--port-file=", "--plan"],
+                          ["--host=", "--plan"], ["--origin=", "--plan"], ["--io=", "--plan"],
+                          ["--workers=", "--plan"]):
             with self.subTest(arguments=arguments):
-                done = run("ringrpcd", *arguments)
+                done = run("ringrpcd", *arguments, seconds=20)
                 self.assertEqual(2, done.returncode, done.stderr)
                 self.assertNotEqual("", done.stderr)
+
+    def test_an_empty_value_is_said_to_be_empty(self):
+        for flag in ("--listen", "--port-file", "--host", "--origin"):
+            done = run("ringrpcd", f"{flag}=", "--plan")
+            self.assertIn(f"{flag}: the value is empty", done.stderr)
 
     def test_flags_of_later_versions_answer_not_yet(self):
         for arguments in (["--tcp", "127.0.0.1:0"], ["--unix", "a"], ["--unix-http", "a"],
@@ -316,10 +578,50 @@ class Ringrpcd(unittest.TestCase):
                 self.assertIn("ringrpcd", server.start_line)
                 self.assertEqual(0, server.stop())
 
-    def test_both_signals_stop_it_cleanly(self):
-        for number in (signal.SIGTERM, signal.SIGINT):
+    def test_each_stop_signal_stops_it_cleanly(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             with Server() as server:
                 self.assertEqual(0, server.stop(number))
+
+    def test_a_hangup_that_is_ignored_stays_ignored(self):
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does; it is inherited
+        try:
+            with Server() as server:
+                signal.signal(signal.SIGHUP, before)
+                server.process.send_signal(signal.SIGHUP)
+                self.assertEqual((0, 5), server.call("sum", "[2,3]"))
+                self.assertEqual(0, server.stop())
+        finally:
+            signal.signal(signal.SIGHUP, before)
+
+    def test_names_are_allowed_in_host_and_origin(self):
+        def status(server, host, origin=None):
+            headers = ["-H", f"Host: {host}"] + (["-H", f"Origin: {origin}"] if origin else [])
+            done = run("ringcall", *headers, server.url, "echo")
+            return done.returncode, "403" in done.stderr
+        refused, served = (1, True), (0, False)
+        flags = ("--host", "a.example:81", "--host", "b.example", "--origin", "https://c.example")
+        with Server(*flags) as server:
+            for host, answer in (("a.example:81", served), ("A.Example:81", served),
+                                 ("a.example", refused), ("b.example", served),
+                                 ("b.example:0", served), ("b.example:81", refused),
+                                 ("c.example", refused), ("127.0.0.1", served)):
+                with self.subTest(host=host):
+                    self.assertEqual(answer, status(server, host))
+            for origin, answer in (("https://c.example", served), ("http://c.example", refused),
+                                   ("https://d.example", refused), ("null", refused)):
+                with self.subTest(origin=origin):
+                    self.assertEqual(answer, status(server, "localhost", origin))
+
+    def test_a_server_for_others_says_that_it_needs_their_names(self):
+        with Server("--listen", "0.0.0.0:0") as server:
+            self.assertIn("0.0.0.0:0", server.start_line)
+            self.assertIn("--host NAME", server.start_line)
+        with Server("--listen", "0.0.0.0:0", "--host", "x.example") as server:
+            self.assertNotIn("--host", server.start_line)
+        for address in ("127.0.0.1:0", "[::1]:0", "localhost:0", "127.1.2.3:0"):
+            with Server("--listen", address) as server:
+                self.assertNotIn("--host", server.start_line)
 
     def test_a_repeated_signal_does_not_change_how_it_stops(self):
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -361,6 +663,23 @@ class Ringrpcd(unittest.TestCase):
                 self.assertEqual((1, -32602), self.code(call("sum", "[1]")))
                 self.assertEqual(0, server.stop())
 
+    def test_batches_and_messages_reach_a_real_server(self):
+        with Server() as server:
+            done = run("ringcall", "--batch", server.url,
+                       stdin='sum [1,2]\nfail\n{"jsonrpc":"2.0","method":"jobs.progress"}\n'
+                             'echo [5]')
+            self.assertEqual(["3", "[5]"], done.stdout.split("\n")[0:3:2], done)
+            self.assertEqual(1, done.returncode, done)
+            done = run("ringcall", server.url, "-", stdin='{"jsonrpc":"2.0","id":1')
+            self.assertEqual(1, done.returncode)
+            self.assertIn("-32700", done.stdout)
+            done = run("ringcall", "--notify", server.url, "jobs.progress")
+            self.assertEqual((0, ""), (done.returncode, done.stdout))
+            self.assertIn("204 No Content", done.stderr)
+            done = run("ringcall", "--time", "--retries=2", server.url, "crash")
+            self.assertEqual(1, done.returncode)
+            self.assertEqual(2, server.call("stats.calls")[1]["crash"])
+
     def test_an_order_id_comes_back_byte_for_byte(self):
         with Server() as server:
             for token in ("9007199254740993", "1.0", "1e2", '"\\u0061"'):
@@ -370,6 +689,41 @@ class Ringrpcd(unittest.TestCase):
     @staticmethod
     def code(answer):
         return answer[0], answer[1]["code"]
+
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class Scripts(unittest.TestCase):
+    def shell(self, *command):
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False,
+                              cwd=ROOT)
+
+    def test_run_tells_its_usage_without_building(self):
+        for flag in ("--help", "-h"):
+            done = self.shell("tools/run", flag)
+            self.assertEqual(0, done.returncode, done.stderr)
+            self.assertIn("usage: tools/run", done.stdout)
+            self.assertNotIn("build\n", done.stdout)
+            self.assertNotIn("configure", done.stdout)
+
+    def test_two_builds_of_a_preset_take_turns(self):
+        # Each writes "in" and "out" around a wait for the other one, which must not come between.
+        with tempfile.TemporaryDirectory(prefix="programs_test_") as folder:
+            script = f"""
+                source {ROOT}/tools/common.sh
+                cd {folder}
+                build_preset_alone() {{
+                  echo in >>log
+                  for _ in 1 2 3 4 5; do grep -q waiting said && break; sleep 0.2; done
+                  echo out >>log
+                }}
+                touch said
+                build_preset dev >>said & build_preset dev >>said & wait
+                cat log said"""
+            done = self.shell("bash", "-c", script)
+        self.assertEqual(["in", "out", "in", "out"], done.stdout.split()[:4], done.stderr)
+        self.assertIn("waiting for another build", done.stdout)
 
 
 if __name__ == "__main__":

@@ -30,13 +30,19 @@ std::string_view trim(std::string_view text) {
 class Connection {
  public:
   explicit Connection(double timeout_s)
-      : deadline_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                     std::chrono::duration<double>(timeout_s))) {}
+      : begin_(Clock::now()),
+        deadline_(begin_ + std::chrono::duration_cast<Clock::duration>(
+                               std::chrono::duration<double>(timeout_s))) {}
   ~Connection() { close(); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  bool open(const Url& url, std::string& error);
+  // Returns: milliseconds since this was made.
+  [[nodiscard]] double elapsed_ms() const {
+    return std::chrono::duration<double, std::milli>(Clock::now() - begin_).count();
+  }
+
+  bool open(const tools::Url& url, std::string& error);
   // Returns: 0, or the errno value that ended it.
   int send_all(std::string_view bytes);
   // Appends what arrives. Returns: bytes, 0 at the end of input, or a negated errno value.
@@ -53,6 +59,7 @@ class Connection {
   // Returns: 0 when ready, ETIMEDOUT when the deadline has passed.
   int wait(short events) const;
 
+  Clock::time_point begin_;
   Clock::time_point deadline_;
   int fd_ = -1;
 };
@@ -82,12 +89,12 @@ int Connection::connect_to(const addrinfo& address) {
   return outcome;
 }
 
-bool Connection::open(const Url& url, std::string& error) {
+bool Connection::open(const tools::Url& url, std::string& error) {
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
-  if (const int failed = getaddrinfo(url.host.c_str(), url.port.c_str(), &hints, &list);
-      failed != 0) {
+  const std::string port = std::to_string(url.port);
+  if (const int failed = getaddrinfo(url.host.c_str(), port.c_str(), &hints, &list); failed != 0) {
     error = "cannot resolve " + url.host + ": " + gai_strerror(failed);
     return false;
   }
@@ -239,6 +246,8 @@ bool Reader::read_to_end(std::string& body) {
 }
 
 bool Reader::read(Response& response) {
+  if (!more() && !error_.empty()) return false;
+  response.timing.first_byte = connection_.elapsed_ms();
   do {  // 1xx answers come before the response itself
     if (!read_head(response)) return false;
   } while (response.status / 100 == 1);
@@ -258,36 +267,19 @@ bool Reader::read(Response& response) {
 
 }  // namespace
 
-bool parse_url(std::string_view text, Url& url, std::string& error) {
-  constexpr std::string_view scheme = "http://";
-  if (!text.starts_with(scheme)) {
-    error = "the URL must begin with http://";
-    return false;
+bool parse_header(std::string_view text, Header& header) {
+  constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon == 0) return false;
+  for (const char c : text.substr(0, colon)) {
+    const bool plain = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+    if (!plain && marks.find(c) == std::string_view::npos) return false;
   }
-  text.remove_prefix(scheme.size());
-  const std::size_t slash = std::min(text.find_first_of("/?#"), text.size());
-  url.authority = text.substr(0, slash);
-  url.target = text.substr(slash, text.find('#') - slash);
-  if (url.target.empty() || url.target[0] != '/') url.target.insert(0, 1, '/');
-  std::string_view host = url.authority;
-  std::string_view port;
-  const std::size_t close = host.starts_with('[') ? host.find(']') : 0;
-  const std::size_t colon = close == std::string_view::npos ? close : host.find(':', close);
-  if (colon != std::string_view::npos) {
-    port = host.substr(colon + 1);
-    host = host.substr(0, colon);
+  for (const char c : text.substr(colon)) {
+    if ((c >= 0 && c < ' ' && c != '\t') || c == 0x7F) return false;
   }
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  const bool has_port = colon != std::string_view::npos;
-  const bool digits =
-      std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (host.empty() || host.find_first_of("[]@ ") != std::string_view::npos ||
-      (has_port && (port.empty() || !digits))) {
-    error = "the URL must look like http://HOST:PORT/PATH";
-    return false;
-  }
-  url.host = host;
-  if (has_port) url.port = port;
+  header.name = text.substr(0, colon);
+  header.value = trim(text.substr(colon + 1));
   return true;
 }
 
@@ -312,23 +304,24 @@ std::string render(const Request& request) {
       {"Accept", "application/json"},
       {"Connection", "close"},
   };
-  std::string out = "POST " + request.url.target + " HTTP/1.1\r\n";
-  for (const Header& header : defaults) {
-    const bool replaced =
+  const Header length = {"Content-Length", std::to_string(request.body.size())};
+  const auto line = [](const Header& header) { return header.name + ": " + header.value + "\r\n"; };
+  const auto line_unless_given = [&](const Header& header) {
+    const bool given =
         std::any_of(request.headers.begin(), request.headers.end(),
-                    [&](const Header& given) { return same_name(given.name, header.name); });
-    if (!replaced) out += header.name + ": " + header.value + "\r\n";
-  }
-  for (const Header& header : request.headers) {
-    out += header.name + ": " + header.value + "\r\n";
-  }
-  out += "Content-Length: " + std::to_string(request.body.size()) + "\r\n\r\n";
-  return out + request.body;
+                    [&](const Header& other) { return same_name(other.name, header.name); });
+    return given ? std::string() : line(header);
+  };
+  std::string out = "POST " + request.url.target + " HTTP/1.1\r\n";
+  for (const Header& header : defaults) out += line_unless_given(header);
+  for (const Header& header : request.headers) out += line(header);
+  return out + line_unless_given(length) + "\r\n" + request.body;
 }
 
 bool post(const Request& request, Response& response, std::string& error) {
   Connection connection(request.timeout_s);
   if (!connection.open(request.url, error)) return false;
+  response.timing.connected = connection.elapsed_ms();
   const int send_failed = connection.send_all(render(request));
   if (send_failed == ETIMEDOUT) {
     error = std::string("sending failed: ") + std::strerror(send_failed);
@@ -336,7 +329,10 @@ bool post(const Request& request, Response& response, std::string& error) {
   }
   // A server may refuse early and close: its answer counts more than the send's error.
   Reader reader(connection);
-  if (reader.read(response)) return true;
+  if (reader.read(response)) {
+    response.timing.total = connection.elapsed_ms();
+    return true;
+  }
   error = send_failed == 0 ? reader.error()
                            : std::string("sending failed: ") + std::strerror(send_failed);
   return false;

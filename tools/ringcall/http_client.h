@@ -8,17 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/common/url.h"
+
 namespace ringcall {
-
-struct Url {
-  std::string host;  // a name or an address, without brackets
-  std::string port = "80";
-  std::string authority;  // as in the URL, for Host
-  std::string target = "/";
-};
-
-// Fails: not http://HOST[:PORT][/PATH]; `error` says what is wrong.
-bool parse_url(std::string_view text, Url& url, std::string& error);
 
 struct Header {
   std::string name;
@@ -26,20 +18,31 @@ struct Header {
 };
 
 struct Request {
-  Url url;
+  tools::Url url;
   std::vector<Header> headers;  // one that is named here replaces the client's own
   std::string body;
   double timeout_s = 30;  // for everything, from connecting to the last byte
+};
+
+// Milliseconds since post() was called.
+struct Timing {
+  double connected = 0;
+  double first_byte = 0;  // of the response
+  double total = 0;
 };
 
 struct Response {
   int status = 0;
   std::string head;  // status line and fields, as they came
   std::string body;  // chunks decoded
+  Timing timing;
 
   // Returns: the value of the first field of that name, trimmed; empty when absent.
   [[nodiscard]] std::string_view field(std::string_view name) const;
 };
+
+// Reads "NAME: VALUE". Returns: false when it cannot be sent as one line of a head.
+bool parse_header(std::string_view text, Header& header);
 
 // Bytes of a response beyond which the client gives up.
 inline constexpr std::size_t response_size_max = std::size_t{1} << 30;

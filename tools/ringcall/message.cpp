@@ -2,133 +2,170 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <random>
+
+#include "tools/common/json_text.h"
 
 namespace ringcall {
+
 namespace {
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-
-std::string_view skip_blanks(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  return text;
+// Notes the id of one request, if it has one. Returns: false when the text is no object.
+bool note_call(std::string_view text, Message& message) {
+  std::vector<tools::Member> members;
+  if (!tools::split_object(text, members)) return false;
+  const std::string_view id = tools::find_member(members, "id");
+  if (!id.empty()) message.ids.emplace_back(id);
+  return true;
 }
 
-// Returns: the length of the string that text begins with, quotes included; 0 when it does not end.
-std::size_t string_size(std::string_view text) {
-  for (std::size_t i = 1; i < text.size(); ++i) {
-    if (text[i] == '\\') {
-      ++i;
-    } else if (text[i] == '"') {
-      return i + 1;
+std::string_view trim_end(std::string_view text) {
+  const std::size_t last = text.find_last_not_of(" \t\r\n");
+  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+void add_element(std::string& batch, std::string_view text) {
+  if (batch.size() > 1) batch += ',';
+  batch += text;
+}
+
+// Returns: false when the line is neither a message nor a batch nor a method with params.
+bool add_line(std::string_view line, Message& message) {
+  std::vector<std::string_view> elements;
+  if (tools::split_array(line, elements)) {
+    for (const std::string_view element : elements) {
+      note_call(element, message);
+      add_element(message.text, element);
     }
+    return true;
   }
-  return 0;
+  if (line.front() == '{' || line.front() == '[') {
+    if (!note_call(line, message)) return false;
+    add_element(message.text, line);
+    return true;
+  }
+  const std::size_t size = std::min(line.find_first_of(" \t"), line.size());
+  const std::string_view params = tools::skip_blanks(line.substr(size));
+  if (!params.empty() && !tools::is_json(params)) return false;
+  message.ids.push_back(fresh_id());
+  add_element(message.text, request(line.substr(0, size), params, message.ids.back()));
+  return true;
 }
 
-// Returns: the length of the value that text begins with; 0 when it does not end.
-std::size_t value_size(std::string_view text) {
-  std::size_t depth = 0;
-  std::size_t i = 0;
-  while (i < text.size()) {
-    const char c = text[i];
-    if (c == '"') {
-      const std::size_t size = string_size(text.substr(i));
-      if (size == 0) return 0;
-      i += size;
-      if (depth == 0) return i;
-      continue;
-    }
-    if (c == '{' || c == '[') {
-      ++depth;
-    } else if (c == '}' || c == ']') {
-      if (depth == 0) return i;
-      if (--depth == 0) return i + 1;
-    } else if (depth == 0 && (c == ',' || is_blank(c))) {
-      return i;
-    }
-    ++i;
-  }
-  return depth == 0 ? i : 0;
-}
-
-// Returns: the number of digits that text begins with.
-std::size_t digits(std::string_view text) {
-  return std::min(text.find_first_not_of("0123456789"), text.size());
-}
-
-// Returns: whether text is a number of JSON (RFC 8259 section 6).
-bool is_number(std::string_view text) {
-  if (text.starts_with('-')) text.remove_prefix(1);
-  const std::size_t whole = digits(text);
-  if (whole == 0 || (whole > 1 && text.front() == '0')) return false;
-  text.remove_prefix(whole);
-  if (text.starts_with('.')) {
-    text.remove_prefix(1);
-    const std::size_t fraction = digits(text);
-    if (fraction == 0) return false;
-    text.remove_prefix(fraction);
-  }
-  if (text.empty()) return true;
-  if (text.front() != 'e' && text.front() != 'E') return false;
-  text.remove_prefix(1);
-  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-  return !text.empty() && digits(text) == text.size();
-}
+bool is_null(std::string_view id) { return id.empty() || id == "null"; }
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
-  constexpr std::string_view hex = "0123456789abcdef";
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20) {
-      out += "\\u00";
-      out += hex[byte >> 4];
-      out += hex[byte & 15];
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
+std::string fresh_id() {
+  std::random_device device;
+  const std::uint64_t high = device();
+  return std::to_string(((high << 21) ^ device()) & ((std::uint64_t{1} << 53) - 1));
 }
 
 std::string id_token(std::string_view text) {
+  const bool number = !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9')) &&
+                      tools::json_value_size(text) == text.size();
   const bool is_string = text.size() >= 2 && text.front() == '"' && text.back() == '"';
-  return is_string || is_number(text) || text == "null" ? std::string(text) : quoted(text);
+  return is_string || number || text == "null" ? std::string(text) : tools::quoted(text);
 }
 
 std::string request(std::string_view method, std::string_view params, std::string_view id) {
-  std::string out = R"({"jsonrpc":"2.0","method":)" + quoted(method);
+  std::string out = R"({"jsonrpc":"2.0","method":)" + tools::quoted(method);
   if (!params.empty()) out.append(R"(,"params":)").append(params);
   if (!id.empty()) out.append(R"(,"id":)").append(id);
   return out + "}";
 }
 
+Message take_message(std::string text) {
+  Message message;
+  message.text = std::move(text);
+  std::vector<std::string_view> elements;
+  message.batch = tools::split_array(message.text, elements);
+  if (!message.batch) {
+    message.known = note_call(message.text, message);
+    return message;
+  }
+  for (const std::string_view element : elements) {
+    if (!note_call(element, message)) message.known = false;
+  }
+  message.known = message.known && !elements.empty();
+  return message;
+}
+
+bool make_batch(std::string_view lines, Message& message, std::string& error) {
+  message.batch = true;
+  message.text = "[";
+  std::size_t number = 0;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size());
+    const std::string_view line = trim_end(tools::skip_blanks(lines.substr(0, end)));
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+    ++number;
+    if (line.empty()) continue;
+    if (!add_line(line, message)) {
+      error = "line " + std::to_string(number) +
+              " of the batch is neither a JSON message nor METHOD [PARAMS-JSON]";
+      return false;
+    }
+  }
+  if (message.text.size() == 1) error = "the batch is empty";
+  message.text += ']';
+  return error.empty();
+}
+
 bool parse_reply(std::string_view text, Reply& reply) {
-  text = skip_blanks(text);
-  if (text.empty() || text.front() != '{') return false;
-  do {
-    text = skip_blanks(text.substr(1));
-    if (text.empty() || text.front() != '"') return false;
-    const std::size_t name_size = string_size(text);
-    if (name_size == 0) return false;
-    const std::string_view name = text.substr(1, name_size - 2);
-    text = skip_blanks(text.substr(name_size));
-    if (text.empty() || text.front() != ':') return false;
-    text = skip_blanks(text.substr(1));
-    const std::size_t size = value_size(text);
-    if (size == 0) return false;
-    if (name == "result") reply.result = text.substr(0, size);
-    if (name == "error") reply.error = text.substr(0, size);
-    if (name == "id") reply.id = text.substr(0, size);
-    text = skip_blanks(text.substr(size));
-  } while (!text.empty() && text.front() == ',');
-  if (text.empty() || text.front() != '}' || !skip_blanks(text.substr(1)).empty()) return false;
+  std::vector<tools::Member> members;
+  if (!tools::split_object(text, members)) return false;
+  reply.result = tools::find_member(members, "result");
+  reply.error = tools::find_member(members, "error");
+  reply.id = tools::find_member(members, "id");
   return reply.result.empty() != reply.error.empty();
+}
+
+bool parse_replies(std::string_view text, std::vector<Reply>& replies) {
+  replies.clear();
+  std::vector<std::string_view> elements;
+  if (!tools::split_array(text, elements)) elements.assign(1, text);
+  for (const std::string_view element : elements) {
+    if (!parse_reply(element, replies.emplace_back())) return false;
+  }
+  return !replies.empty();
+}
+
+bool match_replies(const Message& message, const std::vector<Reply>& replies,
+                   std::vector<Reply>& ordered, std::string& error) {
+  ordered.clear();
+  if (!message.known) {
+    ordered = replies;
+    return true;
+  }
+  std::vector<bool> used(replies.size());
+  std::string_view missing;
+  for (const std::string& id : message.ids) {
+    std::size_t i = 0;
+    while (i != replies.size() && (used[i] || replies[i].id != id)) ++i;
+    if (i == replies.size()) {
+      missing = id;
+    } else {
+      used[i] = true;
+      ordered.push_back(replies[i]);
+    }
+  }
+  bool refused = false;
+  for (std::size_t i = 0; i != replies.size(); ++i) {
+    if (used[i]) continue;
+    if (replies[i].error.empty() || !is_null(replies[i].id)) {
+      error = "the reply's id is " + std::string(replies[i].id) + ", not ";
+      error += message.ids.empty() ? "that of any call" : std::string(message.ids.front());
+      return false;
+    }
+    refused = true;
+    ordered.push_back(replies[i]);
+  }
+  if (missing.empty() || refused) return true;
+  error = "no reply to the call with id " + std::string(missing);
+  return false;
 }
 
 }  // namespace ringcall
