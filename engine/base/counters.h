@@ -39,13 +39,16 @@ enum class Counter : std::uint16_t {
   batches,
   exceptions,  // thrown by a handler
   // Limits, each with its own label in ringrpc_limit_hits_total
-  limit_connections,
+  limit_connections,  // peers over it, each answered 503
   limit_head_size,
   limit_head_fields,
   limit_target_size,
+  limit_trailer_size,     // bytes or fields
+  limit_chunk_extension,  // bytes of them
   limit_message_size,
   limit_reply_size,
   limit_batch_length,
+  limit_depth,
   limit_id_size,
   limit_method_size,
   limit_partial_pool,
@@ -89,9 +92,12 @@ inline constexpr std::array counter_names = {
     std::string_view("head_size"),
     std::string_view("head_fields"),
     std::string_view("target_size"),
+    std::string_view("trailer_size"),
+    std::string_view("chunk_extension"),
     std::string_view("message_size"),
     std::string_view("reply_size"),
     std::string_view("batch_length"),
+    std::string_view("depth"),
     std::string_view("id_size"),
     std::string_view("method_size"),
     std::string_view("partial_pool"),

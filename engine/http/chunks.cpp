@@ -41,6 +41,7 @@ void ChunkDecoder::refuse(std::uint16_t http_status) {
 // Returns: false, and has refused, when the extensions of all chunks are too large together.
 bool ChunkDecoder::count_extension_byte() {
   if (extension_size_ == limits::chunk_extension_size_max) {
+    ++extension_size_;
     refuse(bad_request);
     return false;
   }

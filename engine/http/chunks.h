@@ -4,6 +4,8 @@
 //
 // Sources: RFC 9112, 7.1. Extensions have no white space around them, sizes at most 16 digits.
 
+#include <ringrpc/limits.h>
+
 #include <cstdint>
 #include <string_view>
 
@@ -30,6 +32,11 @@ class ChunkDecoder {
 
   // 400, or 431 for trailers over their limit; 0 unless refused.
   [[nodiscard]] std::uint16_t http_status() const { return http_status_; }
+
+  // Returns: whether it was refused for the size of its extensions.
+  [[nodiscard]] bool extensions_too_large() const {
+    return extension_size_ > limits::chunk_extension_size_max;
+  }
 
   // Bytes of the current chunk that have not been given out. With what has been, a lower bound of
   // the body's size: an announced chunk over the limit can be refused before it comes.

@@ -17,7 +17,7 @@ using base::Status;
 base::Status EpollIo::start(const IoOptions& options) {
   RINGRPC_ASSERT(set_fd_ < 0 && options.counters != nullptr);
   RINGRPC_ASSERT(options.connections_max > 0 &&
-                 options.connections_max <= limits::connections_max_max);
+                 options.connections_max <= limits::connections_max_max + limits::refusals_max);
   RINGRPC_ASSERT(options.listeners.size() <= listeners_max, options.listeners.size());
   counters_ = options.counters;
   connections_max_ = options.connections_max;

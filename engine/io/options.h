@@ -18,7 +18,7 @@ struct IoOptions {
   // while it has not, so that another backend can be tried with them.
   std::span<const int> listeners = {};
   // Sockets open at once. A backend accepts no further peer above it: they wait in the kernel's
-  // listen queue. A worker that wants to refuse them with an answer asks for a few more.
+  // listen queue. The worker asks for some more than it serves, to refuse them with an answer.
   std::uint32_t connections_max = limits::connections_max;
   std::uint32_t receive_buffers = limits::receive_buffers;  // a power of two
   std::uint32_t receive_buffer_size = limits::receive_buffer_size;

@@ -25,7 +25,8 @@ void pause_cpu() {
 UringIo::~UringIo() { tear_down(); }
 
 std::uint64_t UringIo::pack(Op op, std::uint32_t slot, std::uint32_t generation) {
-  static_assert(limits::connections_max_max <= 1u << 24, "a slot has 24 bits of the user data");
+  static_assert(limits::connections_max_max + limits::refusals_max <= 1u << 24,
+                "a slot has 24 bits of the user data");
   return std::uint64_t{static_cast<std::uint8_t>(op)} << 56 | std::uint64_t{slot} << 32 |
          generation;
 }

@@ -85,7 +85,7 @@ int make_ring_with(io_uring& ring, unsigned flags, unsigned entries, unsigned co
 base::Status UringIo::start(const IoOptions& options) {
   RINGRPC_ASSERT(!ring_made_ && options.counters != nullptr);
   RINGRPC_ASSERT(options.connections_max > 0 &&
-                 options.connections_max <= limits::connections_max_max);
+                 options.connections_max <= limits::connections_max_max + limits::refusals_max);
   RINGRPC_ASSERT(options.listeners.size() <= listeners_max, options.listeners.size());
   counters_ = options.counters;
   connections_max_ = options.connections_max;

@@ -2,6 +2,8 @@
 
 #include <ringrpc/limits.h>
 
+#include "engine/json/walk.h"
+
 namespace ringrpc::json {
 
 namespace {
@@ -134,7 +136,7 @@ bool ByteWalk::take_containers() {
     // A value begins, or the container just opened is empty.
     skip_blanks();
     if (!at_end() && (rest_[0] == '{' || rest_[0] == '[')) {
-      if (depth == limits::depth_max) return false;
+      if (depth == limits::depth_max) return note_too_deep() != nullptr;
       const char bracket = rest_[0];
       open[depth++] = bracket;
       take(bracket);

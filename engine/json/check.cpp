@@ -23,6 +23,7 @@ bool is_json(std::string_view text) {
   if (padded[walk.end[-1]] != ']') return false;
   // One value inside the inner bracket, then nothing but the two closing ones.
   const std::uint32_t* const after = skip_value(walk, first + 2);
+  take_too_deep();  // A user's own text is no peer's mistake.
   if (after == nullptr || after + 2 != walk.end) return false;
   return !index.has_backslash() ||
          check_escapes(padded.data() + index.first_backslash(), padded.data() + size);

@@ -2,7 +2,22 @@
 
 #include <ringrpc/limits.h>
 
+#include <utility>
+
 namespace ringrpc::json {
+namespace {
+
+// Told aside, because the walk's answer has no room for a reason and needs none but to count it.
+thread_local bool met_depth_max = false;
+
+}  // namespace
+
+[[gnu::cold, gnu::noinline]] const std::uint32_t* note_too_deep() {
+  met_depth_max = true;
+  return nullptr;
+}
+
+bool take_too_deep() { return std::exchange(met_depth_max, false); }
 
 const char* scan_fraction(const char* at) {
   if (*at == '.') {
@@ -51,7 +66,8 @@ const std::uint32_t* skip_container(Walk walk, const std::uint32_t* at) {
   const char* value = text + *at++;
 
 open_bracket:
-  if (depth++ == limits::depth_max) return nullptr;
+  if (depth++ == limits::depth_max) [[unlikely]]
+    return note_too_deep();
   if (*value == '[') {
     open = open << 1;
     if (text[*at] == ']') {

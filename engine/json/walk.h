@@ -105,6 +105,11 @@ inline bool check_plain(const char* at) { return *at == '"' || check_scalar(at);
 // Cost: iterative, a constant for each entry.
 const std::uint32_t* skip_container(Walk walk, const std::uint32_t* at);
 
+// Notes that nesting was the reason. Returns: nullptr.
+const std::uint32_t* note_too_deep();
+// Returns: whether a walk of this thread has ended for that reason since the last call.
+[[gnu::cold]] bool take_too_deep();
+
 // Requires: `at` is the entry of a value's first byte. Returns: as skip_container().
 inline const std::uint32_t* skip_value(Walk walk, const std::uint32_t* at) {
   const char* const first = walk.text + *at;

@@ -9,6 +9,7 @@
 
 #include "engine/base/assert.h"
 #include "engine/base/clock.h"
+#include "engine/json/walk.h"
 #include "engine/rpc/guard.h"
 
 namespace ringrpc::rpc {
@@ -80,6 +81,7 @@ void Answerer::begin_other(Message& message, ReadResult result, JsonWriter& out)
   message.status = ReadStatus::single;
   message.answered = true;
   if (result.status == ReadStatus::parse_error) {
+    if (json::take_too_deep()) options_.counters->add(base::Counter::limit_depth);
     refuse(message, ErrorCode::parse_error, {}, out);
   } else if (!options_.profile.batches) {
     refuse(message, ErrorCode::invalid_request, {}, out);

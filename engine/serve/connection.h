@@ -40,6 +40,7 @@ struct alignas(64) Connection {
   bool paused : 1 = false;               // its unsent replies are over the limit
   bool closed : 1 = false;               // the backend has been asked to close it
   bool fresh : 1 = true;                 // no byte has come yet
+  bool refused : 1 = false;              // over connections_max
   std::uint16_t input_first = no_input;  // receive buffers of this turn, in order
   std::uint16_t input_last = no_input;
   std::uint32_t ready_next = no_connection;

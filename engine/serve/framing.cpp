@@ -50,8 +50,10 @@ Step Framer::next(Connection& connection, Input& input, Request& request, std::u
     request.head = &known->head;
     request.admission = known->admission;
   } else {
-    const http::HeadResult head = http::parse_head(input.data, input.data + input.size, head_);
-    if (head.status == http::HeadStatus::refused) return broken(request, head.http_status);
+    const http::HeadResult head = parse(input.data, input.data + input.size);
+    if (head.status == http::HeadStatus::refused) {
+      return broken(request, head.http_status, head_counter_);
+    }
     if (head.status == http::HeadStatus::incomplete) {
       return begin_head(connection, input, request, now_ms);
     }
@@ -104,19 +106,62 @@ void Framer::drop(Connection& connection, Input& input) {
   }
 }
 
-Step Framer::broken(Request& request, std::uint16_t status) {
+Step Framer::broken(Request& request, std::uint16_t status, base::Counter counter) {
+  options_.counters->add(counter);
   request.status = status;
   request.last = true;
   return Step::broken;
 }
 
+// The bytes were fine, but there is no room for them.
+Step Framer::full(Request& request) {
+  return broken(request, 503, base::Counter::limit_partial_pool);
+}
+
+// Parses a head into head_. One that the parser takes may be over limits that options have
+// tightened; the order of the checks makes the verdict the same however the bytes arrive.
+http::HeadResult Framer::parse(const char* begin, const char* end) {
+  constexpr auto refused = http::HeadStatus::refused;
+  const http::HeadResult result = http::parse_head(begin, end, head_);
+  if (result.status == refused) {
+    head_counter_ = base::Counter::bad_heads;
+    if (result.http_status == 414) head_counter_ = base::Counter::limit_target_size;
+    // The parser refuses the field behind the last one that it takes.
+    const bool fields = head_.field_count == limits::head_fields_max;
+    if (result.http_status == 431) {
+      head_counter_ = fields ? base::Counter::limit_head_fields : base::Counter::limit_head_size;
+    }
+    return result;
+  }
+  const bool whole = result.status == http::HeadStatus::complete;
+  const HeadLimits& most = options_.head;
+  const std::ptrdiff_t size = whole ? std::ptrdiff_t{head_.head_size} : end - begin + 1;
+  if (size > std::ptrdiff_t{most.size_max}) {
+    head_counter_ = base::Counter::limit_head_size;
+    return {refused, 431};
+  }
+  if (whole && head_.target.size > most.target_size_max) {
+    head_counter_ = base::Counter::limit_target_size;
+    return {refused, 414};
+  }
+  if (whole && head_.field_count > most.fields_max) {
+    head_counter_ = base::Counter::limit_head_fields;
+    return {refused, 431};
+  }
+  return result;
+}
+
+Step Framer::refuse_chunks(Request& request, const http::ChunkDecoder& chunks) {
+  base::Counter counter = base::Counter::bad_heads;
+  if (chunks.http_status() == 431) counter = base::Counter::limit_trailer_size;
+  if (chunks.extensions_too_large()) counter = base::Counter::limit_chunk_extension;
+  return broken(request, chunks.http_status(), counter);
+}
+
 bool Framer::append(Connection& connection, Input& input, std::uint32_t count) {
   std::uint64_t moved = 0;
   Partial* partial = options_.pool->grow(connection.partial, count, moved);
-  if (partial == nullptr) {
-    options_.counters->add(base::Counter::limit_partial_pool);
-    return false;
-  }
+  if (partial == nullptr) return false;
   connection.partial = partial;
   std::memcpy(partial->data() + partial->end, input.data, count);
   partial->end += count;
@@ -129,20 +174,20 @@ bool Framer::keep(Connection& connection, Input& input) {
   if (connection.partial != nullptr) settle(connection);
   if (input.size == 0) return true;
   if (connection.partial == nullptr) connection.partial = options_.pool->take(input.size);
-  if (connection.partial == nullptr) return false;
-  connection.partial->unread = true;
-  return append(connection, input, input.size);
+  if (connection.partial != nullptr) {
+    connection.partial->unread = true;
+    if (append(connection, input, input.size)) return true;
+  }
+  options_.counters->add(base::Counter::limit_partial_pool);
+  return false;
 }
 
 Step Framer::begin_head(Connection& connection, Input& input, Request& request,
                         std::uint64_t now_ms) {
   connection.partial = options_.pool->take(input.size);
-  if (connection.partial == nullptr) {
-    options_.counters->add(base::Counter::limit_partial_pool);
-    return broken(request, 503);
-  }
+  if (connection.partial == nullptr) return full(request);
   connection.partial->started_ms = now_ms;
-  if (!append(connection, input, input.size)) return broken(request, 503);
+  if (!append(connection, input, input.size)) return full(request);
   return Step::need_input;
 }
 
@@ -157,11 +202,8 @@ Step Framer::begin_body(Connection& connection, Input& input, Request& request,
   const std::uint64_t body = request.head->chunked ? input.size : request.head->content_length;
   const std::uint64_t room = std::min<std::uint64_t>(body, std::max(input.size, body_room_min));
   connection.partial = options_.pool->take(static_cast<std::uint32_t>(head_size + room));
-  if (connection.partial == nullptr) {
-    options_.counters->add(base::Counter::limit_partial_pool);
-    return broken(request, 503);
-  }
-  if (!append(connection, input, head_size)) return broken(request, 503);
+  if (connection.partial == nullptr) return full(request);
+  if (!append(connection, input, head_size)) return full(request);
   return enter_body(connection, input, request, now_ms);
 }
 
@@ -214,15 +256,17 @@ Step Framer::read_head(Connection& connection, Input& input, Request& request,
     Partial& partial = *connection.partial;
     if (!partial.unread) {
       if (input.size == 0) return Step::need_input;
-      if (!append(connection, input, head_bytes(partial, input))) return broken(request, 503);
+      if (!append(connection, input, head_bytes(partial, input))) return full(request);
     }
     Partial& grown = *connection.partial;
     // What was kept came while nobody read it: its time begins now.
     if (grown.unread) grown.started_ms = now_ms;
     grown.unread = false;
     const char* begin = grown.data() + grown.begin;
-    const http::HeadResult head = http::parse_head(begin, grown.data() + grown.end, head_);
-    if (head.status == http::HeadStatus::refused) return broken(request, head.http_status);
+    const http::HeadResult head = parse(begin, grown.data() + grown.end);
+    if (head.status == http::HeadStatus::refused) {
+      return broken(request, head.http_status, head_counter_);
+    }
     if (head.status == http::HeadStatus::complete) break;
   }
   request.head = &head_;
@@ -243,14 +287,11 @@ Step Framer::read_length(Connection& connection, Input& input, Request& request)
     const std::uint32_t wanted = std::min(connection.partial->body_left, come * body_room_factor);
     std::uint64_t moved = 0;
     Partial* larger = options_.pool->grow(connection.partial, wanted, moved);
-    if (larger == nullptr) {
-      options_.counters->add(base::Counter::limit_partial_pool);
-      return broken(request, 503);
-    }
+    if (larger == nullptr) return full(request);
     connection.partial = larger;
     options_.counters->add(base::Counter::bytes_copied, moved);
   }
-  if (count != 0 && !append(connection, input, count)) return broken(request, 503);
+  if (count != 0 && !append(connection, input, count)) return full(request);
   Partial& partial = *connection.partial;
   partial.body_left -= count;
   partial.message_size += count;
@@ -266,14 +307,14 @@ Step Framer::read_chunks(Connection& connection, Input& input, Request& request)
     const http::ChunkDecoder::Status status = connection.partial->chunks.next(cursor, end, piece);
     input.consume(static_cast<std::uint32_t>(cursor - input.data));
     if (status == http::ChunkDecoder::Status::refused) {
-      return broken(request, connection.partial->chunks.http_status());
+      return refuse_chunks(request, connection.partial->chunks);
     }
     if (too_large(*connection.partial, piece.size())) return refuse_chunked(connection, request);
     if (status == http::ChunkDecoder::Status::need_more) return Step::need_input;
     if (status == http::ChunkDecoder::Status::done) return whole(*connection.partial, request);
     const std::uint32_t size = static_cast<std::uint32_t>(piece.size());
     Input bytes{const_cast<char*>(piece.data()), size};
-    if (!append(connection, bytes, size)) return broken(request, 503);
+    if (!append(connection, bytes, size)) return full(request);
     connection.partial->message_size += size;
   }
 }
@@ -307,7 +348,7 @@ Step Framer::decode_kept_chunks(Connection& connection, Request& request) {
     std::string_view piece;
     const http::ChunkDecoder::Status status = partial.chunks.next(cursor, end, piece);
     if (status == http::ChunkDecoder::Status::refused) {
-      return broken(request, partial.chunks.http_status());
+      return refuse_chunks(request, partial.chunks);
     }
     if (too_large(partial, piece.size())) return refuse_chunked(connection, request);
     if (status != http::ChunkDecoder::Status::piece) {

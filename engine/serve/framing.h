@@ -15,6 +15,7 @@
 #include "engine/serve/endpoint.h"
 #include "engine/serve/head_memo.h"
 #include "engine/serve/partial_pool.h"
+#include "engine/serve/worker_options.h"
 
 namespace ringrpc::serve {
 
@@ -56,11 +57,12 @@ class Framer {
     const http::HostPolicy* hosts;
     std::uint32_t message_size_max;
     std::uint32_t drain_size_max = limits::drain_size_max;
+    HeadLimits head = {};
   };
 
   explicit Framer(const Options& options) : options_(options), memo_(options.message_size_max) {}
 
-  // Takes from the input what the next step needs.
+  // Takes from the input what the next step needs. Counts why bytes are broken.
   Step next(Connection& connection, Input& input, Request& request, std::uint64_t now_ms);
 
   // Returns: whether the connection may be paused: not in a body, whose bytes are counted as they
@@ -84,7 +86,10 @@ class Framer {
   Step begin_body(Connection& connection, Input& input, Request& request, std::uint64_t now_ms);
   Step enter_body(Connection& connection, Input& input, Request& request, std::uint64_t now_ms);
   Step refuse(Connection& connection, Request& request);
-  Step broken(Request& request, std::uint16_t status);
+  Step broken(Request& request, std::uint16_t status, base::Counter counter);
+  Step full(Request& request);
+  http::HeadResult parse(const char* begin, const char* end);
+  Step refuse_chunks(Request& request, const http::ChunkDecoder& chunks);
   Step read_head(Connection& connection, Input& input, Request& request, std::uint64_t now_ms);
   Step read_length(Connection& connection, Input& input, Request& request);
   Step read_chunks(Connection& connection, Input& input, Request& request);
@@ -100,6 +105,7 @@ class Framer {
   Options options_;
   HeadMemo memo_;
   http::Request head_;  // of the last request that the memo did not know
+  base::Counter head_counter_ = base::Counter::bad_heads;  // why the last refused head was
 };
 
 }  // namespace ringrpc::serve

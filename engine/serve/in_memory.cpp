@@ -50,7 +50,8 @@ InMemoryContext::InMemoryContext(const WorkerOptions& options, WorkerShared& sha
               .counters = &counters,
               .hosts = shared.hosts,
               .message_size_max = options.message_size_max,
-              .drain_size_max = options.peer.drain_size_max}),
+              .drain_size_max = options.peer.drain_size_max,
+              .head = options.head}),
       reader(shared.registry->epochs().join()) {
   const base::Status status = answerer.reserve({.message_size_max = options.message_size_max,
                                                 .batch_length_max = options.batch_length_max,

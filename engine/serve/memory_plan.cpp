@@ -30,7 +30,9 @@ std::vector<PlanItem> memory_plan(const WorkerOptions& options, std::uint32_t wo
       {"receive_buffers",
        n * (std::size_t{options.receive_buffers} * options.receive_buffer_size + limits::padding),
        "bytes that the kernel delivers"},
-      {"connections", n * options.connections_max * (sizeof(Connection) + socket_state_size),
+      {"connections",
+       n * (std::size_t{options.connections_max} + options.refusals_max) *
+           (sizeof(Connection) + socket_state_size),
        "one slot for each connection"},
       {"partial_messages", n * options.partial_pool_size, "requests that came in pieces"},
       {"index", n * index, "4 bytes for each byte of the largest message"},

@@ -81,6 +81,9 @@ serve::WorkerOptions Server::Impl::worker_options() const {
   worker.large_replies_size_max =
       std::max(limits::large_replies_size_max, 2 * options.reply_size_max);
   worker.spin_us = options.spin_us;
+  worker.head = {.size_max = options.head_size_max,
+                 .fields_max = options.head_fields_max,
+                 .target_size_max = options.target_size_max};
   worker.peer = {.head_timeout_ms = options.head_timeout_ms,
                  .idle_timeout_ms = options.idle_timeout_ms,
                  .body_grace_ms = options.body_grace_ms,
@@ -199,8 +202,10 @@ bool Server::Impl::start() {
   const std::uint64_t room = descriptors > limits::descriptors_reserved + worker_count
                                  ? (descriptors - limits::descriptors_reserved) / worker_count
                                  : 1;
+  // Peers over the limit take a few descriptors, too, until they are told so.
+  const std::uint64_t served = room > 2 * limits::refusals_max ? room - limits::refusals_max : room;
   connections_max =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(options.connections_max, room));
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(options.connections_max, served));
   const IoChoice first = options.io == IoChoice::epoll ? IoChoice::epoll : IoChoice::uring;
   if (!start_on(first)) {
     if (options.io != IoChoice::automatic || workers_refused.empty()) return false;

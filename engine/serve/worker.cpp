@@ -40,14 +40,15 @@ Worker<Io>::Worker(const WorkerOptions& options, WorkerShared& shared)
                .counters = &counters_,
                .hosts = shared.hosts,
                .message_size_max = options.message_size_max,
-               .drain_size_max = options.peer.drain_size_max}),
-      connections_(std::make_unique<Connection[]>(options.connections_max)),
+               .drain_size_max = options.peer.drain_size_max,
+               .head = options.head}),
+      connections_(std::make_unique<Connection[]>(places())),
       input_next_(std::make_unique<std::uint16_t[]>(options.receive_buffers)),
       input_size_(std::make_unique<std::uint32_t[]>(options.receive_buffers)) {}
 
 template <class Io>
 Worker<Io>::Leftovers::~Leftovers() {
-  for (std::uint32_t slot = 0; slot < worker.options_.connections_max; ++slot) {
+  for (std::uint32_t slot = 0; slot < worker.places(); ++slot) {
     worker.framer_.forget(worker.connections_[slot]);
     worker.outbox_.clear(worker.connections_[slot].out);
   }
@@ -64,10 +65,10 @@ base::Status Worker<Io>::start(std::span<const int> listeners) {
   if (!status.ok()) return status;
   now_ns_ = io_.now_ns();
   now_ms_ = now_ns_ / ns_per_ms;
-  status = wheel_.start(options_.connections_max, now_ms_);
+  status = wheel_.start(places(), now_ms_);
   if (!status.ok()) return status;
   return io_.start({.listeners = listeners,
-                    .connections_max = options_.connections_max,
+                    .connections_max = places(),
                     .receive_buffers = options_.receive_buffers,
                     .receive_buffer_size = options_.receive_buffer_size,
                     .spin_us = options_.spin_us,
@@ -133,7 +134,7 @@ void Worker<Io>::end_turn() {
 
 template <class Io>
 [[gnu::always_inline]] inline Connection* Worker<Io>::connection_of(io::Handle handle) {
-  RINGRPC_ASSERT(handle.slot < options_.connections_max, handle.slot);
+  RINGRPC_ASSERT(handle.slot < places(), handle.slot);
   Connection& connection = connections_[handle.slot];
   const bool live = connection.state != ConnectionState::free;
   if (live && connection.generation == handle.generation) [[likely]]
@@ -182,8 +183,11 @@ void Worker<Io>::on_accepted(const io::Event& event) {
   counters_.add(base::Counter::accepts);
   io_.receive(event.socket);
   connection.deadline = DeadlineKind::head;
-  wheel_.set(event.socket.slot, now_ms_ + (stopping_ ? options_.peer.linger_timeout_ms
-                                                     : options_.peer.head_timeout_ms));
+  const PeerLimits& most = options_.peer;
+  wheel_.set(event.socket.slot,
+             now_ms_ + (stopping_ ? most.linger_timeout_ms : most.head_timeout_ms));
+  if (connection_count_ - refused_count_ > options_.connections_max) [[unlikely]]
+    refuse(connection);
 }
 
 template <class Io>
@@ -346,8 +350,6 @@ bool Worker<Io>::frame(Connection& connection) {
         if (!responder_.answer_continue(connection.out)) fail(connection);
         continue;
       case Step::broken:
-        // 503 is the pool's: the bytes were fine, and the limit has been counted.
-        if (request_.status != 503) counters_.add(base::Counter::bad_heads);
         ok = responder_.answer_broken(connection.out, request_.status);
         break;
     }
@@ -363,14 +365,6 @@ void Worker<Io>::answered(Connection& connection, bool ok, std::uint32_t calls) 
   } else if (request_.last) [[unlikely]] {
     connection.state = ConnectionState::finishing;
   }
-}
-
-// There is no memory for a reply: its connection ends without one, which the client can tell from
-// every other answer.
-template <class Io>
-void Worker<Io>::fail(Connection& connection) {
-  counters_.add(base::Counter::limit_reply_memory);
-  connection.broken = true;
 }
 
 template <class Io>

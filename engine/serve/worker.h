@@ -100,6 +100,7 @@ class Worker {
   // receive: worker.cpp
   void receive(const io::Event& event);
   void on_accepted(const io::Event& event);
+  void refuse(Connection& connection);
   void on_received(Connection& connection, const io::Event& event);
   void on_sent(Connection& connection, const io::Event& event);
   Connection* connection_of(io::Handle handle);
@@ -125,6 +126,10 @@ class Worker {
 
   Connection* take_ready();
   void make_ready(Connection& connection);
+  // Slots of the connection table.
+  [[nodiscard]] std::uint32_t places() const {
+    return options_.connections_max + options_.refusals_max;
+  }
   [[nodiscard]] std::uint32_t slot_of(const Connection& connection) const {
     return static_cast<std::uint32_t>(&connection - connections_.get());
   }
@@ -153,6 +158,7 @@ class Worker {
   std::uint32_t calls_ = 0;         // answered in this turn
   std::uint32_t lent_ = 0;          // receive buffers that have not been given back
   std::uint32_t connection_count_ = 0;
+  std::uint32_t refused_count_ = 0;  // of them, the peers over connections_max
   bool stopping_ = false;
   std::uint64_t stopped_ms_ = 0;  // when stopping began
 

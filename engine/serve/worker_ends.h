@@ -80,6 +80,25 @@ void Worker<Io>::settle(Connection& connection) {
   }
 }
 
+// There is no memory for a reply: its connection ends without one, which the client can tell from
+// every other answer.
+template <class Io>
+void Worker<Io>::fail(Connection& connection) {
+  counters_.add(base::Counter::limit_reply_memory);
+  connection.broken = true;
+}
+
+// There are as many connections as there may be: this one is told so, whatever it would ask.
+template <class Io>
+void Worker<Io>::refuse(Connection& connection) {
+  counters_.add(base::Counter::limit_connections);
+  connection.refused = true;
+  ++refused_count_;
+  connection.state = ConnectionState::finishing;
+  if (!responder_.answer_broken(connection.out, 503)) connection.broken = true;
+  make_ready(connection);
+}
+
 // Everything that a connection holds goes back here, whichever way it ended.
 template <class Io>
 void Worker<Io>::release(Connection& connection) {
@@ -90,6 +109,7 @@ void Worker<Io>::release(Connection& connection) {
   wheel_.clear(slot_of(connection));
   connection.state = ConnectionState::free;
   --connection_count_;
+  if (connection.refused) --refused_count_;
   counters_.add(base::Counter::closes);
 }
 
@@ -100,7 +120,7 @@ void Worker<Io>::begin_stop() {
   stopping_ = true;
   stopped_ms_ = now_ms_;
   io_.stop_accepting();
-  for (std::uint32_t slot = 0; slot < options_.connections_max; ++slot) {
+  for (std::uint32_t slot = 0; slot < places(); ++slot) {
     Connection& connection = connections_[slot];
     if (connection.state != ConnectionState::open) continue;
     if (!connection.idle()) {
@@ -118,11 +138,13 @@ void Worker<Io>::check_invariants() const {
   // Between two turns: every receive buffer has gone back, and no other connection holds memory.
   RINGRPC_ASSERT(ready_first_ == no_connection && lent_ == 0, lent_);
   std::uint32_t live = 0;
+  std::uint32_t refused = 0;
   std::size_t partials = 0;
-  for (std::uint32_t slot = 0; slot < options_.connections_max; ++slot) {
+  for (std::uint32_t slot = 0; slot < places(); ++slot) {
     const Connection& connection = connections_[slot];
     if (connection.state == ConnectionState::free) continue;
     ++live;
+    if (connection.refused) ++refused;
     RINGRPC_ASSERT(!connection.sending || !connection.out.empty(), slot);
     RINGRPC_ASSERT(connection.input_first == no_input && !connection.is_ready, slot);
     if (connection.partial != nullptr) ++partials;
@@ -130,6 +152,7 @@ void Worker<Io>::check_invariants() const {
                    slot);
   }
   RINGRPC_ASSERT(live == connection_count_, live, connection_count_);
+  RINGRPC_ASSERT(refused == refused_count_, refused, refused_count_);
   RINGRPC_ASSERT(partials == partials_.blocks_taken(), partials, partials_.blocks_taken());
   outbox_.check_invariants();
 }

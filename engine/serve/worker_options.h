@@ -27,11 +27,20 @@ struct PeerLimits {
   std::uint32_t drain_size_max = limits::drain_size_max;
 };
 
+// The most that a head may have; limits.h or tighter.
+struct HeadLimits {
+  std::uint32_t size_max = limits::head_size_max;
+  std::uint32_t fields_max = limits::head_fields_max;
+  std::uint32_t target_size_max = limits::target_size_max;
+};
+
 // Sizes are bytes. Checked against limits.h before a worker sees them. What each turn looks at
 // comes first, so that it shares a cache line.
 struct WorkerOptions {
   std::uint32_t connections_max = limits::connections_max;
   PeerLimits peer;
+  HeadLimits head;
+  std::uint32_t refusals_max = limits::refusals_max;  // beside connections_max
   std::uint32_t receive_buffers = limits::receive_buffers;
   std::uint32_t receive_buffer_size = limits::receive_buffer_size;
   std::uint32_t message_size_max = limits::message_size_max;

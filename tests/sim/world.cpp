@@ -56,6 +56,7 @@ void World::choose_options() {
   stops_early_ = random_() % 8 == 0;
   hoards_ = random_() % 4 == 0;
   options_.connections_max = one_of(random_, {1u, 2u, 5u, 16u});
+  options_.refusals_max = 0;  // Peers over the limit wait, and are answered when others leave.
   options_.receive_buffers = one_of(random_, {2u, 8u, 64u});
   options_.receive_buffer_size = one_of(random_, {16u, 100u, 512u, 4096u});
   options_.message_size_max = one_of(random_, {1024u, 5000u, 70'000u});

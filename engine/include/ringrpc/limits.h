@@ -24,18 +24,22 @@ inline constexpr std::uint32_t reply_size_max_max = 256u << 20;
 // for the calls that did not fit.
 inline constexpr std::uint32_t reply_overhead_max = 4u << 20;
 
-// Open brackets inside a message; the message object and the batch array are not counted. One bit
-// each in a 64-bit word, so this limit is fixed.
+// Open brackets inside a message; the message object and the batch array are not counted. More is
+// -32700. One bit each in a 64-bit word, so this limit is fixed.
 inline constexpr std::uint32_t depth_max = 64;
 
 // Elements of a batch. More answers one -31005 and runs nothing. 64 bytes of envelope each.
 inline constexpr std::uint32_t batch_length_max = 1000;
+inline constexpr std::uint32_t batch_length_max_min = 1;
 inline constexpr std::uint32_t batch_length_max_max = 10'000;
 
-// The id's token as it is on the wire, quotes included. It is echoed, so it bounds error replies.
+// The id's token as it is on the wire, quotes included; a longer one is -32600. It is echoed, so it
+// bounds error replies, whose room is fixed; and so is this limit.
 inline constexpr std::uint32_t id_size_max = 256;
 
-// A method's name after unescaping; longer names are unknown methods (-32601).
+// A method's name after unescaping; longer names are unknown methods (-32601). Fixed: registered
+// names are held to it, so that no name is longer than those that a client may ask for. Costs its
+// bytes in the reader for each call of a batch whose names have escapes.
 inline constexpr std::uint32_t method_size_max = 256;
 
 // Methods registered in one table. Bounds the table's rebuild at each registration.
@@ -46,12 +50,17 @@ inline constexpr std::uint32_t struct_members_max = 64;
 
 // --- HTTP ---------------------------------------------------------------------------------------
 
-// Request line and fields together. Larger is 431.
+// Request line and fields together. Larger is 431. A head that comes in pieces is parsed anew with
+// each, so it bounds that work; options may tighten it. A block of the partial pool while it comes.
 inline constexpr std::uint32_t head_size_max = 16u << 10;
-// Header fields. More is 431. 8 bytes each in the parsed head.
+inline constexpr std::uint32_t head_size_max_min = 1u << 10;
+// Header fields. More is 431. 8 bytes each in the parsed head; options may tighten it.
 inline constexpr std::uint32_t head_fields_max = 64;
-// The request target. Longer is 414.
+inline constexpr std::uint32_t head_fields_max_min = 8;
+// The request target. Longer is 414. Part of the head, so it costs nothing more; options may
+// tighten it.
 inline constexpr std::uint32_t target_size_max = 8u << 10;
+inline constexpr std::uint32_t target_size_max_min = 64;
 // Chunk extensions of one body, all together; more is 400.
 inline constexpr std::uint32_t chunk_extension_size_max = 4u << 10;
 // Hex digits of a chunk size; more is 400.
@@ -95,9 +104,15 @@ inline constexpr std::uint32_t drain_delay_ms = 0;
 
 // --- Connections and buffers --------------------------------------------------------------------
 
-// Connections per worker; also bounded by the descriptor limit, less descriptors_reserved.
+// Connections per worker; also bounded by the descriptor limit, less descriptors_reserved. Peers
+// over it are told so: 503 with Retry-After, before they have asked. 64 bytes for each, and what
+// the kernel has for a socket (about 2 KiB).
 inline constexpr std::uint32_t connections_max = 16'384;
+inline constexpr std::uint32_t connections_max_min = 1;
 inline constexpr std::uint32_t connections_max_max = 1u << 20;
+// Places beyond connections_max for peers that are being told so. Each takes linger_timeout_ms at
+// most; while all are taken, further peers wait in the kernel's queue.
+inline constexpr std::uint32_t refusals_max = 16;
 // Descriptors kept back for listeners, rings, files and the user's own code.
 inline constexpr std::uint32_t descriptors_reserved = 64;
 // Receive buffers per worker, and their size. 256 x 4 KiB stay in the second-level cache; 1,024 and
@@ -128,6 +143,8 @@ inline constexpr std::uint32_t unsent_size_max = 256u << 10;
 
 // --- Calls --------------------------------------------------------------------------------------
 
+// Calls that have begun and not ended. A handler returns before the next one starts, so today one
+// is in flight for each worker; the limits are for handlers that answer later.
 inline constexpr std::uint32_t in_flight_per_connection_max = 128;
 inline constexpr std::uint32_t in_flight_max = 65'536;
 
@@ -142,6 +159,11 @@ static_assert((receive_buffers & (receive_buffers - 1)) == 0,
               "a ring of buffers is a power of two");
 static_assert(receive_buffers_max <= 32'768, "the kernel's limit for one ring of buffers");
 static_assert(head_size_max > target_size_max, "a target fits into a head");
+static_assert(head_size_max_min > target_size_max_min, "the tightest, too");
+static_assert(message_size_max <= message_size_max_max && reply_size_max <= reply_size_max_max);
+static_assert(refusals_max < descriptors_reserved, "they may take descriptors of the reserve");
+static_assert(idle_timeout_ms <= timeout_ms_max && head_timeout_ms >= timeout_ms_min);
+static_assert(linger_timeout_ms < stop_timeout_ms, "a stop has the time for a last goodbye");
 static_assert(head_size_max <= 65'535, "a head's positions are 16 bits wide");
 static_assert(partial_pool_size >= message_size_max + head_size_max,
               "one largest message fits into the pool");

@@ -46,6 +46,9 @@ struct Options {
   std::uint32_t message_size_max = limits::message_size_max;
   std::uint32_t reply_size_max = limits::reply_size_max;
   std::uint32_t batch_length_max = limits::batch_length_max;
+  std::uint32_t head_size_max = limits::head_size_max;
+  std::uint32_t head_fields_max = limits::head_fields_max;
+  std::uint32_t target_size_max = limits::target_size_max;
   std::uint32_t partial_pool_size = limits::partial_pool_size;  // of one worker
   std::uint32_t drain_size_max = limits::drain_size_max;
   std::uint32_t head_timeout_ms = limits::head_timeout_ms;
