@@ -36,7 +36,7 @@ void append_all(Outbox& outbox, OutList& out, std::string& text) {
 }  // namespace
 
 InMemoryContext::InMemoryContext(const WorkerOptions& options, WorkerShared& shared)
-    : partials(options.partial_pool_size),
+    : partials(options.partial_pool_size, options.message_size_max + limits::head_size_max),
       outbox({.slab_size = slab_size,
               .slab_count = slab_count,
               .segment_count = segment_count,

@@ -3,6 +3,7 @@
 #include <ringrpc/limits.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <new>
@@ -12,52 +13,76 @@
 
 namespace ringrpc::serve {
 
+namespace {
+
+constexpr std::size_t page_size = 4096;
+
+std::size_t with_overhead(std::uint32_t size) {
+  return std::size_t{size} + Partial::data_offset + limits::padding;
+}
+
+std::size_t rounded_up(std::size_t bytes, std::size_t step) {
+  return (bytes + step - 1) / step * step;
+}
+
+std::uint32_t capacity_of(std::size_t block_size) {
+  return static_cast<std::uint32_t>(block_size - Partial::data_offset - limits::padding);
+}
+
+}  // namespace
+
+PartialPool::PartialPool(std::size_t bytes_max, std::uint32_t largest)
+    : bytes_max_(bytes_max), largest_block_(rounded_up(with_overhead(largest), page_size)) {}
+
 PartialPool::~PartialPool() {
   RINGRPC_ASSERT(blocks_taken_ == 0, blocks_taken_);
-  free_kept(bytes_max_);
-  RINGRPC_ASSERT(bytes_mapped_ == 0, bytes_mapped_);
+  const bool empty = make_room(bytes_max_);
+  RINGRPC_ASSERT(empty && bytes_mapped_ == 0, bytes_mapped_);
 }
 
-std::uint32_t PartialPool::class_of(std::uint32_t size) {
-  const std::uint64_t bytes = std::uint64_t{size} + Partial::data_offset + limits::padding;
-  const std::uint64_t block = std::bit_ceil(bytes < block_size_min ? block_size_min : bytes);
-  return static_cast<std::uint32_t>(std::countr_zero(block) - std::countr_zero(block_size_min));
+std::uint32_t PartialPool::class_of(std::size_t block_size) {
+  return static_cast<std::uint32_t>(std::countr_zero(block_size) -
+                                    std::countr_zero(std::size_t{block_size_min}));
 }
 
-std::size_t PartialPool::block_size(std::uint32_t size_class) {
-  return std::size_t{block_size_min} << size_class;
+std::size_t PartialPool::block_size(std::uint32_t size) const {
+  const std::size_t bytes = with_overhead(size);
+  if (bytes <= kept_size_max) return std::bit_ceil(std::max<std::size_t>(bytes, block_size_min));
+  const std::size_t block = rounded_up(bytes, std::bit_floor(bytes - 1) / 4);
+  return bytes <= largest_block_ ? std::min(block, largest_block_) : block;
 }
 
 Partial* PartialPool::take(std::uint32_t size) {
-  const std::uint32_t size_class = class_of(size);
-  RINGRPC_ASSERT(size_class < class_count, size);
-  if (Partial* kept = free_[size_class]; kept != nullptr) {
-    free_[size_class] = kept->next_free;
-    ++blocks_taken_;
-    const std::uint32_t capacity = kept->capacity;
-    return new (kept) Partial{.capacity = capacity, .size_class = size_class};
+  const std::size_t bytes = block_size(size);
+  if (bytes <= kept_size_max) {
+    Partial*& list = free_[class_of(bytes)];
+    if (list != nullptr) {
+      Partial* kept = std::exchange(list, list->next_free);
+      ++blocks_taken_;
+      return new (kept)
+          Partial{.capacity = capacity_of(bytes), .block_size = static_cast<std::uint32_t>(bytes)};
+    }
   }
-  const std::size_t bytes = block_size(size_class);
-  if (bytes_mapped_ + bytes > bytes_max_ && !free_kept(bytes)) return nullptr;
+  if (!make_room(bytes)) return nullptr;
   void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED) return nullptr;
   bytes_mapped_ += bytes;
   ++blocks_taken_;
-  return new (block) Partial{
-      .capacity = static_cast<std::uint32_t>(bytes - Partial::data_offset - limits::padding),
-      .size_class = size_class};
+  return new (block)
+      Partial{.capacity = capacity_of(bytes), .block_size = static_cast<std::uint32_t>(bytes)};
 }
 
 Partial* PartialPool::grow(Partial* partial, std::uint32_t size, std::uint64_t& bytes_copied) {
   if (partial->room() >= size) return partial;
+  if (partial->block_size > kept_size_max) return grow_large(partial, size, bytes_copied);
   const std::uint32_t kept = partial->end - partial->begin;
   Partial* larger = take(kept + size);
   if (larger == nullptr) return nullptr;
   const std::uint32_t capacity = larger->capacity;
-  const std::uint32_t size_class = larger->size_class;
+  const std::uint32_t block_size = larger->block_size;
   *larger = *partial;
   larger->capacity = capacity;
-  larger->size_class = size_class;
+  larger->block_size = block_size;
   larger->next_free = nullptr;
   larger->begin = 0;
   larger->end = kept;
@@ -67,18 +92,45 @@ Partial* PartialPool::grow(Partial* partial, std::uint32_t size, std::uint64_t& 
   return larger;
 }
 
+// What lies before begin is given up first, which may be enough.
+Partial* PartialPool::grow_large(Partial* partial, std::uint32_t size,
+                                 std::uint64_t& bytes_copied) {
+  const std::uint32_t kept = partial->end - partial->begin;
+  if (partial->begin != 0) {
+    std::memmove(partial->data(), partial->data() + partial->begin, kept);
+    bytes_copied += kept;
+    partial->begin = 0;
+    partial->end = kept;
+    if (partial->room() >= size) return partial;
+  }
+  const std::size_t before = partial->block_size;
+  const std::size_t bytes = block_size(kept + size);
+  RINGRPC_ASSERT(bytes > before, bytes, before);
+  if (!make_room(bytes - before)) return nullptr;
+  void* moved = mremap(partial, before, bytes, MREMAP_MAYMOVE);
+  if (moved == MAP_FAILED) return nullptr;
+  bytes_mapped_ += bytes - before;
+  Partial* larger = static_cast<Partial*>(moved);
+  larger->capacity = capacity_of(bytes);
+  larger->block_size = static_cast<std::uint32_t>(bytes);
+  return larger;
+}
+
 void PartialPool::give(Partial* partial) {
   RINGRPC_ASSERT(blocks_taken_ > 0);
   --blocks_taken_;
-  if (partial->size_class > kept_class_max) {
+  if (partial->block_size > kept_size_max) {
     unmap(partial);
     return;
   }
-  partial->next_free = free_[partial->size_class];
-  free_[partial->size_class] = partial;
+  Partial*& list = free_[class_of(partial->block_size)];
+  partial->next_free = list;
+  list = partial;
 }
 
-bool PartialPool::free_kept(std::size_t wanted) {
+// Gives kept blocks back to the kernel as far as `wanted` more bytes need it.
+// Returns: whether they are within the bound now.
+bool PartialPool::make_room(std::size_t wanted) {
   for (Partial*& list : free_) {
     while (list != nullptr && bytes_mapped_ + wanted > bytes_max_) {
       unmap(std::exchange(list, list->next_free));
@@ -88,7 +140,7 @@ bool PartialPool::free_kept(std::size_t wanted) {
 }
 
 void PartialPool::unmap(Partial* partial) {
-  const std::size_t bytes = block_size(partial->size_class);
+  const std::size_t bytes = partial->block_size;
   RINGRPC_ASSERT(munmap(partial, bytes) == 0);
   bytes_mapped_ -= bytes;
 }

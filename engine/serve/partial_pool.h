@@ -14,8 +14,8 @@ namespace ringrpc::serve {
 // follow the struct in the same block; limits::padding readable bytes follow them. Invariant: begin
 // + head_size <= begin + message_size <= end <= capacity.
 struct Partial {
-  std::uint32_t capacity = 0;  // bytes of data()
-  std::uint32_t size_class = 0;
+  std::uint32_t capacity = 0;      // bytes of data()
+  std::uint32_t block_size = 0;    // of the whole block
   std::uint32_t begin = 0;         // of the message in progress
   std::uint32_t end = 0;           // of what has arrived
   std::uint32_t head_size = 0;     // 0 until the head is whole; it stands at begin
@@ -35,13 +35,16 @@ struct Partial {
 };
 static_assert(sizeof(Partial) <= Partial::data_offset, "the struct fits before its bytes");
 
-// Blocks by power-of-two size. Small ones are kept for reuse; large ones go back to the kernel at
-// once, so that memory returns after a burst.
+// Small blocks come in powers of two and are kept for reuse. Large ones go back to the kernel at
+// once, so that memory returns after a burst; they come in quarters of a power of two, and as one
+// that fits the largest message, so that little of the pool is lost to rounding. A large block
+// grows by moving its pages.
 // Owns:   at most `bytes_max` of mappings, free blocks included.
 // Thread: worker only.
 class PartialPool {
  public:
-  explicit PartialPool(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+  // `largest` is what the largest message takes with its head.
+  explicit PartialPool(std::size_t bytes_max, std::uint32_t largest = 0);
   ~PartialPool();
   PartialPool(const PartialPool&) = delete;
   PartialPool& operator=(const PartialPool&) = delete;
@@ -61,16 +64,18 @@ class PartialPool {
   [[nodiscard]] std::size_t bytes_max() const { return bytes_max_; }
 
  private:
-  static constexpr std::uint32_t class_count = 20;  // 4 KiB to 2 GiB
   static constexpr std::uint32_t block_size_min = 4096;
-  static constexpr std::uint32_t kept_class_max = 4;  // 64 KiB: larger blocks are unmapped
+  static constexpr std::uint32_t kept_size_max = 64u << 10;
+  static constexpr std::uint32_t class_count = 5;  // of kept blocks
 
-  static std::uint32_t class_of(std::uint32_t size);
-  static std::size_t block_size(std::uint32_t size_class);
-  bool free_kept(std::size_t wanted);
+  static std::uint32_t class_of(std::size_t block_size);
+  [[nodiscard]] std::size_t block_size(std::uint32_t size) const;
+  Partial* grow_large(Partial* partial, std::uint32_t size, std::uint64_t& bytes_copied);
+  bool make_room(std::size_t wanted);
   void unmap(Partial* partial);
 
   std::size_t bytes_max_;
+  std::size_t largest_block_;  // for the largest message
   std::size_t bytes_mapped_ = 0;
   std::size_t blocks_taken_ = 0;
   std::array<Partial*, class_count> free_ = {};

@@ -26,7 +26,7 @@ Worker<Io>::Worker(const WorkerOptions& options, WorkerShared& shared)
     : options_(options),
       shared_(shared),
       reader_(shared.registry->epochs().join()),
-      partials_(options.partial_pool_size),
+      partials_(options.partial_pool_size, options.message_size_max + limits::head_size_max),
       outbox_({.slab_size = options.reply_slab_size,
                .slab_count = options.reply_slabs,
                .segment_count = options.segments,

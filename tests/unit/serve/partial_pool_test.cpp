@@ -60,6 +60,48 @@ TEST(PartialPool, LargeBlocksGoBackToTheKernelAtOnce) {
   EXPECT_EQ(pool.bytes_mapped(), 0u);
 }
 
+TEST(PartialPool, AsManyOfTheLargestMessagesFitAsThePoolHasRoomFor) {
+  constexpr std::uint32_t largest = limits::message_size_max + limits::head_size_max;
+  PartialPool pool(limits::partial_pool_size, largest);
+  std::vector<Partial*> blocks;
+  while (Partial* block = pool.take(limits::message_size_max + 150)) blocks.push_back(block);
+  EXPECT_EQ(blocks.size(), limits::partial_pool_size / (largest + 4096));
+  EXPECT_EQ(blocks.size(), 15u);
+  for (Partial* block : blocks) pool.give(block);
+}
+
+TEST(PartialPool, RoundingLosesAQuarterAtMost) {
+  PartialPool pool(64u << 20);
+  for (std::uint32_t size = 70'000; size < (40u << 20); size += size / 7) {
+    Partial* partial = pool.take(size);
+    ASSERT_NE(partial, nullptr);
+    EXPECT_GE(partial->capacity, size);
+    EXPECT_LE(pool.bytes_mapped(), std::size_t{size} + size / 4 + 4096) << size;
+    pool.give(partial);
+  }
+}
+
+TEST(PartialPool, ALargeBlockGrowsWithoutAnotherOneBesideItAndWithoutCopying) {
+  PartialPool pool(3u << 20);
+  Partial* partial = pool.take(100'000);
+  fill(*partial, std::string(100'000, 'a'));
+  std::uint64_t copied = 0;
+  Partial* larger = pool.grow(partial, 2'800'000, copied);  // Old and new would not fit together.
+  ASSERT_NE(larger, nullptr);
+  EXPECT_EQ(copied, 0u);
+  EXPECT_EQ(bytes_of(*larger), std::string(100'000, 'a'));
+  std::memset(larger->data() + larger->end, 'x', larger->room() + limits::padding);
+  larger->begin = 60'000;
+  EXPECT_EQ(pool.grow(larger, 3'080'000, copied), larger) << "giving up what was read is enough";
+  EXPECT_EQ(copied, 40'000u);
+  EXPECT_EQ(bytes_of(*larger), std::string(40'000, 'a'));
+  EXPECT_EQ(pool.grow(larger, 4'000'000, copied), nullptr);
+  EXPECT_EQ(bytes_of(*larger), std::string(40'000, 'a'));
+  EXPECT_EQ(pool.blocks_taken(), 1u);
+  pool.give(larger);
+  EXPECT_EQ(pool.bytes_mapped(), 0u);
+}
+
 TEST(PartialPool, GrowingKeepsTheBytesFromBeginAndCountsThemOnce) {
   PartialPool pool(1u << 20);
   Partial* partial = pool.take(100);
@@ -126,7 +168,7 @@ TEST(PartialPool, RandomUseStaysWithinTheBoundAndEndsEmpty) {
   for (int step = 0; step < 20'000; ++step) {
     const std::uint32_t draw = static_cast<std::uint32_t>(random() % 4);
     if (draw == 0 || held.empty()) {
-      Partial* partial = pool.take(static_cast<std::uint32_t>(random() % 50'000));
+      Partial* partial = pool.take(static_cast<std::uint32_t>(random() % 200'000));
       if (partial != nullptr) held.push_back({partial, {}});
     } else if (draw == 1) {
       const std::size_t which = random() % held.size();
