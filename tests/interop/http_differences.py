@@ -207,6 +207,11 @@ KINDS = [
          lambda d: d.status == 400 and bad_target(d),
          [get(target=b"*"), get(target=b"https://a/"), get(target=b"http://u@h/"),
           get(target=b"http://a:99999/"), get(target=b"http:///x")]),
+    Kind("a fragment in the target", REFUSED, "RFC 9112 3.2",
+         "No form of a target has one; a client that sends it speaks of another resource than the "
+         "server would look for.",
+         lambda d: d.status == 400 and re.match(rb"[A-Z-]+ [!-~]*#", d.line),
+         [get(target=b"/x#y"), get(target=b"http://localhost/#")]),
     Kind("one field where one is allowed", REFUSED, "RFC 9110 5.3",
          "Content-Type and Origin are no lists; two of them are two meanings.",
          lambda d: d.status == 400 and (len(d.values(b"origin")) > 1 or
