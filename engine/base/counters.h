@@ -51,6 +51,7 @@ enum class Counter : std::uint16_t {
   limit_depth,
   limit_id_size,
   limit_method_size,
+  limit_params_memory,
   limit_partial_pool,
   limit_unsent_size,
   limit_reply_memory,  // no room for a reply, so its connection ended
@@ -100,6 +101,7 @@ inline constexpr std::array counter_names = {
     std::string_view("depth"),
     std::string_view("id_size"),
     std::string_view("method_size"),
+    std::string_view("params_memory"),
     std::string_view("partial_pool"),
     std::string_view("unsent_size"),
     std::string_view("reply_memory"),

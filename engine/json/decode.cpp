@@ -98,6 +98,11 @@ Place Decoder::read_positional(const TypeInfo& type, char* target, Place at) {
 }
 
 Place Decoder::read_params(const TypeInfo& type, void* target, Place at) {
+  if (type.kind == Kind::optional && text_[*at] != 'n') {
+    void* const element = type.append(target);
+    if (element == nullptr) return fail(reasons::no_memory);
+    return read_params(*type.element, element, at);
+  }
   if (type.kind != Kind::structure) return read(type, target, at);
   if (options_.positional && text_[*at] == '[') {
     return read_positional(type, static_cast<char*>(target), at);
@@ -107,14 +112,35 @@ Place Decoder::read_params(const TypeInfo& type, void* target, Place at) {
 
 namespace {
 
-// Returns: what absent params mean for that type.
+// Returns: whether a type can do without params: as an empty object or array.
 bool decode_absent(const TypeInfo& type, DecodeError& error) {
-  if (type.kind == Kind::optional || type.kind == Kind::json) return true;
-  if (type.kind == Kind::structure) {
-    if (type.required == 0) return true;
-    error.prepend_name(type.fields[std::countr_zero(type.required)].name());
+  std::uint64_t missing = 0;
+  switch (type.kind) {
+    case Kind::optional:
+    case Kind::json:
+    case Kind::vector:
+    case Kind::span:
+    case Kind::map:
+      return true;
+    case Kind::array:
+      missing = type.count > 0 && !type.element->is_optional() ? 1 : 0;
+      break;
+    case Kind::structure:
+    case Kind::tuple:
+      missing = type.required;
+      break;
+    default:
+      missing = 1;
+      break;
   }
+  if (missing == 0) return true;
   error.reason = reasons::required;
+  const auto place = static_cast<std::size_t>(std::countr_zero(missing));
+  if (type.kind == Kind::structure) {
+    error.prepend_name(type.fields[place].name());
+  } else if (type.kind == Kind::tuple || type.kind == Kind::array) {
+    error.prepend_place(place);
+  }
   return false;
 }
 

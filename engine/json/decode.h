@@ -41,11 +41,17 @@ class DecodeError {
 struct DecodeOptions {
   bool strict = false;     // Unknown members are refused, and not ignored.
   bool positional = true;  // An array fills the members in the order of their declaration.
+  // What owning members may take, in bytes: what strings hold, and the sizes of the elements of
+  // vectors and maps.
+  std::size_t memory_max = SIZE_MAX;
 };
+
+// Beside its key and its value, what an entry of a map is charged.
+inline constexpr std::size_t map_entry_extra = 64;
 
 // Decodes a value of a validated text. A member that occurs twice is refused: whoever looked at the
 // message before may have read the other one. So is null for what is no optional.
-// An absent value is decoded as an empty object.
+// An absent value is decoded as an empty object or array.
 // Requires: target points to a constructed object of that type.
 // Returns: false with `error` filled when the value does not fit; target is then half filled.
 // Cost: one pass; allocates in owning members only. The depth of its recursion is bounded by the
@@ -67,7 +73,10 @@ inline constexpr char not_array[] = "must be an array";
 inline constexpr char not_object[] = "must be an object";
 inline constexpr char out_of_range[] = "is out of range";
 inline constexpr char not_enumerator[] = "is none of the allowed names";
-inline constexpr char no_scratch[] = "needs more memory than a call may use";
+inline constexpr char not_null[] = "must be null";
+inline constexpr char no_alternative[] = "is of none of the allowed types";
+// Not the fault of what was sent alone: too much for one call, and more than the machine has.
+inline constexpr char over_memory[] = "needs more memory than a call may use";
 inline constexpr char no_memory[] = "could not be stored";
 }  // namespace reasons
 

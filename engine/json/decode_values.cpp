@@ -7,6 +7,8 @@ namespace ringrpc::json {
 
 Place Decoder::read_other(const TypeInfo& type, void* target, Place at) {
   switch (type.kind) {
+    case Kind::null:
+      return read_null(at);
     case Kind::boolean:
       return read_boolean(target, at);
     case Kind::floating:
@@ -25,8 +27,15 @@ Place Decoder::read_other(const TypeInfo& type, void* target, Place at) {
       return read_vector(type, target, at);
     case Kind::span:
       return read_span(type, target, at);
+    case Kind::array:
+      return read_array(type, target, at);
     case Kind::map:
       return read_map(type, target, at);
+    case Kind::tuple:
+      if (text_[*at] != '[') return fail(reasons::not_array);
+      return read_positional(type, static_cast<char*>(target), at);
+    case Kind::variant:
+      return read_variant(type, target, at);
     case Kind::structure:
       return read_struct(type, static_cast<char*>(target), at);
     case Kind::signed_integer:
@@ -36,6 +45,8 @@ Place Decoder::read_other(const TypeInfo& type, void* target, Place at) {
   RINGRPC_ASSERT(false, type.kind);
   return nullptr;
 }
+
+Place Decoder::read_null(Place at) { return text_[*at] == 'n' ? at + 1 : fail(reasons::not_null); }
 
 Place Decoder::read_boolean(void* target, Place at) {
   const char c = text_[*at];
@@ -76,7 +87,7 @@ bool Decoder::unescaped(std::string_view& body) {
 Place Decoder::read_text(std::string_view& text, Place at) {
   if (text_[*at] != '"') return fail(reasons::not_string);
   std::string_view body = string_body(text_, at);
-  if (!unescaped(body)) return fail(reasons::no_scratch);
+  if (!unescaped(body)) return fail(reasons::over_memory);
   text = body;
   return at + 1;
 }
@@ -86,6 +97,7 @@ Place Decoder::read_owned_text(const TypeInfo& type, void* target, Place at) {
   std::string_view text;
   at = read_text(text, at);
   if (at == nullptr) return nullptr;
+  if (!charge(text.size())) return fail(reasons::over_memory);
   if (!type.assign(target, text.data(), text.size())) return fail(reasons::no_memory);
   scratch_.rewind(before);
   return at;
@@ -134,12 +146,62 @@ Place Decoder::read_vector(const TypeInfo& type, void* target, Place at) {
   ++at;
   for (std::size_t place = 0; text_[*at] != ']'; ++place) {
     if (place > 0) ++at;  // The comma.
+    if (!charge(type.element->size)) return fail_at(place, reasons::over_memory);
     void* const element = type.append(target);
-    if (element == nullptr) return fail(reasons::no_memory);
+    if (element == nullptr) return fail_at(place, reasons::no_memory);
     at = read(*type.element, element, at);
     if (at == nullptr) return failed_at(place);
   }
   return at + 1;
+}
+
+Place Decoder::read_array(const TypeInfo& type, void* target, Place at) {
+  if (text_[*at] != '[') return fail(reasons::not_array);
+  // The type hands out its elements for reading; they are those of the target, which is ours.
+  char* const elements = static_cast<char*>(const_cast<void*>(type.read(target).data));
+  ++at;
+  std::size_t place = 0;
+  for (; text_[*at] != ']'; ++place) {
+    if (place > 0) ++at;  // The comma.
+    if (place == type.count) return fail_at(place, reasons::too_many);
+    at = read(*type.element, elements + place * type.element->size, at);
+    if (at == nullptr) return failed_at(place);
+  }
+  if (place < type.count && !type.element->is_optional()) {
+    return fail_at(place, reasons::required);
+  }
+  return at + 1;
+}
+
+// Returns: the bit of a value that begins with this byte.
+static std::uint8_t json_type_of(char first) {
+  switch (first) {
+    case 'n':
+      return fields::json_type::null;
+    case 't':
+    case 'f':
+      return fields::json_type::boolean;
+    case '"':
+      return fields::json_type::string;
+    case '[':
+      return fields::json_type::array;
+    case '{':
+      return fields::json_type::object;
+    default:
+      return fields::json_type::number;
+  }
+}
+
+Place Decoder::read_variant(const TypeInfo& type, void* target, Place at) {
+  const std::uint8_t bit = json_type_of(text_[*at]);
+  for (std::uint32_t place = 0; place < type.field_count; ++place) {
+    const TypeInfo& alternative = *type.fields[place].type;
+    if ((alternative.json_types & bit) == 0) continue;
+    void* const element = type.select(target, place);
+    if (element == nullptr) return fail(reasons::no_memory);
+    return read(alternative, element, at);
+  }
+  return fail(reasons::no_alternative);
 }
 
 // Returns: the elements of the array, up to the first that is no scalar.
@@ -155,8 +217,12 @@ Place Decoder::read_span(const TypeInfo& type, void* target, Place at) {
   if (text_[*at] != '[') return fail(reasons::not_array);
   const std::uint32_t size = type.element->size;
   const std::size_t count = count_scalars(at);
+  if (count == 0) {
+    type.view(target, nullptr, 0);
+    return at + 2;
+  }
   char* const elements = scratch_.take(count * size, size < 8 ? size : 8);
-  if (elements == nullptr) return fail(reasons::no_scratch);
+  if (elements == nullptr) return fail(reasons::over_memory);
   std::memset(elements, 0, count * size);
   ++at;
   for (std::size_t place = 0; place < count; ++place) {
@@ -178,7 +244,9 @@ Place Decoder::read_map(const TypeInfo& type, void* target, Place at) {
     const std::size_t before = scratch_.used();
     const std::string_view raw = string_body(text_, at);
     std::string_view key = raw;
-    if (!unescaped(key)) return fail(reasons::no_scratch);
+    if (!unescaped(key) || !charge(key.size() + type.element->size + map_entry_extra)) {
+      return fail_in(raw, reasons::over_memory);
+    }
     void* element = nullptr;
     const fields::Insert outcome = type.insert(target, key, element);
     scratch_.rewind(before);

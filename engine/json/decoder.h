@@ -50,7 +50,11 @@ using Place = const std::uint32_t*;
 class Decoder {
  public:
   Decoder(const char* text, Scratch& scratch, const DecodeOptions& options, DecodeError& error)
-      : text_(text), scratch_(scratch), error_(error), options_(options) {}
+      : text_(text),
+        scratch_(scratch),
+        error_(error),
+        options_(options),
+        memory_left_(options.memory_max) {}
 
   Place read_params(const TypeInfo& type, void* target, Place at);
 
@@ -91,7 +95,11 @@ class Decoder {
   [[gnu::noinline]] Place read_vector(const TypeInfo& type, void* target, Place at);
   [[gnu::noinline]] Place read_span(const TypeInfo& type, void* target, Place at);
   [[gnu::noinline]] Place read_map(const TypeInfo& type, void* target, Place at);
+  [[gnu::noinline]] Place read_array(const TypeInfo& type, void* target, Place at);
+  [[gnu::noinline]] Place read_variant(const TypeInfo& type, void* target, Place at);
+  [[gnu::noinline]] Place read_null(Place at);
   [[gnu::noinline]] Place read_struct(const TypeInfo& type, char* target, Place at);
+  // A struct by position, or a tuple. What is missing at the end must be optional.
   [[gnu::noinline]] Place read_positional(const TypeInfo& type, char* target, Place at);
   [[gnu::noinline]] Place read_text(std::string_view& text, Place at);
   [[gnu::noinline]] Place read_owned_text(const TypeInfo& type, void* target, Place at);
@@ -107,11 +115,19 @@ class Decoder {
   [[nodiscard]] std::size_t count_scalars(Place at) const;
   // Unescapes a string's body into the scratch if need be. Returns: false when that is full.
   bool unescaped(std::string_view& body);
+  // Charges memory that an owning member is about to take. Returns: false when it is too much.
+  bool charge(std::size_t size) {
+    if (size > memory_left_) [[unlikely]]
+      return false;
+    memory_left_ -= size;
+    return true;
+  }
 
   const char* text_;
   Scratch& scratch_;
   DecodeError& error_;
   const DecodeOptions& options_;
+  std::size_t memory_left_;
 };
 
 inline Place Decoder::read_integer_of(const TypeInfo& type, void* target, Place at) {

@@ -91,6 +91,23 @@ void write_map(const TypeInfo& type, const void* value, JsonWriter& writer) {
   writer.end_object();
 }
 
+void write_tuple(const TypeInfo& type, const char* value, JsonWriter& writer) {
+  writer.begin_array();
+  for (std::uint32_t i = 0; i < type.field_count && writer.ok(); ++i) {
+    encode(*type.fields[i].type, value + type.fields[i].offset, writer);
+  }
+  writer.end_array();
+}
+
+void write_variant(const TypeInfo& type, const void* value, JsonWriter& writer) {
+  const Range held = type.read(value);
+  if (held.data == nullptr) {  // An exception has left it without a value.
+    writer.fail();
+    return writer.null();
+  }
+  encode(*type.fields[held.count].type, held.data, writer);
+}
+
 void write_optional(const TypeInfo& type, const void* value, JsonWriter& writer) {
   const void* const element = type.read(value).data;
   if (element == nullptr) return writer.null();
@@ -124,6 +141,8 @@ const T& as(const void* value) {
 
 void encode(const TypeInfo& type, const void* value, JsonWriter& writer) {
   switch (type.kind) {
+    case Kind::null:
+      return writer.null();
     case Kind::boolean:
       return writer.boolean(as<bool>(value));
     case Kind::signed_integer:
@@ -145,6 +164,8 @@ void encode(const TypeInfo& type, const void* value, JsonWriter& writer) {
       return write_json(value, writer);
     case Kind::optional:
       return write_optional(type, value, writer);
+    case Kind::variant:
+      return write_variant(type, value, writer);
     default:
       break;
   }
@@ -154,7 +175,10 @@ void encode(const TypeInfo& type, const void* value, JsonWriter& writer) {
   switch (type.kind) {
     case Kind::vector:
     case Kind::span:
+    case Kind::array:
       return write_range(type, value, writer);
+    case Kind::tuple:
+      return write_tuple(type, static_cast<const char*>(value), writer);
     case Kind::map:
       return write_map(type, value, writer);
     case Kind::structure:

@@ -175,6 +175,7 @@ void Answerer::run(Message& message, const Envelope& envelope, const Method& met
     log_exception(method, thrown);
   }
   if (!wanted) {
+    if (reply.over_memory_) options_.counters->add(base::Counter::limit_params_memory);
     out.rewind(before);
     message.answered = answered_before;
     return;
@@ -194,6 +195,7 @@ void Answerer::finish_result(Message& message, const Envelope& envelope, Reply& 
   if (reply.failed_) [[unlikely]] {
     // Whatever was written behind the error does not count.
     if (reply.fits_) out.rewind(reply.end_);
+    if (reply.over_memory_) options_.counters->add(base::Counter::limit_params_memory);
   } else {
     if (!reply.touched_) out.null();
     whole = out.complete();

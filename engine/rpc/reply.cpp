@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <ringrpc/call.h>
+#include <ringrpc/limits.h>
 
 #include <algorithm>
 #include <charconv>
@@ -36,25 +37,46 @@ void Reply::error(int code, std::string_view message, std::string_view data_json
 
 bool Reply::decode(const Call& call, const fields::TypeInfo& type, void* target, bool strict) {
   json::DecodeError error;
-  if (json::decode(type, target, call.params(), call.scratch(), {.strict = strict}, error))
-      [[likely]] {
+  json::Scratch& scratch = call.scratch();
+  // The scratch is as large as a message may be.
+  const json::DecodeOptions options{
+      .strict = strict, .memory_max = limits::params_memory_factor * scratch.capacity()};
+  if (json::decode(type, target, call.params(), scratch, options, error)) [[likely]]
     return true;
+  refuse_params(error);
+  return false;
+}
+
+void Reply::refuse_params(const json::DecodeError& error) {
+  rpc::ErrorCode code = rpc::ErrorCode::invalid_params;
+  if (error.reason == json::reasons::over_memory) {
+    code = rpc::ErrorCode::request_too_large;
+    over_memory_ = true;
+  } else if (error.reason == json::reasons::no_memory) {
+    code = rpc::ErrorCode::internal_error;
   }
   writer_->rewind(start_);
   failed_ = true;
-  code_ = static_cast<int>(rpc::ErrorCode::invalid_params);
+  code_ = static_cast<int>(code);
   writer_->bytes(R"({"jsonrpc":"2.0","error":)");
-  writer_->bytes(rpc::error_object(rpc::ErrorCode::invalid_params));
-  writer_->bytes(R"(,"data":{"field":)");
-  writer_->begin_value();
-  writer_->string(error.field());
-  writer_->bytes(R"(,"reason":)");
-  writer_->begin_value();
-  writer_->string(error.reason);
-  writer_->bytes("}}");
+  if (over_memory_) {
+    writer_->bytes(R"({"code":-31008,"message":"Request too large")"
+                   R"(,"data":{"reason":"params_memory"})");
+  } else {
+    writer_->bytes(rpc::error_object(code));
+  }
+  if (code == rpc::ErrorCode::invalid_params) {
+    writer_->bytes(R"(,"data":{"field":)");
+    writer_->begin_value();
+    writer_->string(error.field());
+    writer_->bytes(R"(,"reason":)");
+    writer_->begin_value();
+    writer_->string(error.reason);
+    writer_->bytes("}");
+  }
+  writer_->bytes("}");
   end_ = writer_->size();
   fits_ = writer_->ok();
-  return false;
 }
 
 void Reply::encode(const fields::TypeInfo& type, const void* value) {

@@ -20,6 +20,9 @@
 namespace ringrpc {
 class Call;
 class Reply;
+namespace fields {
+struct TypeInfo;
+}
 }  // namespace ringrpc
 
 namespace ringrpc::rpc {
@@ -33,6 +36,10 @@ struct Method {
   Invoke invoke = nullptr;
   void* state = nullptr;
   void (*destroy)(void* state) = nullptr;
+  // What it takes and gives, for descriptions of it; null where its handler reads or writes by
+  // hand.
+  const fields::TypeInfo* params = nullptr;
+  const fields::TypeInfo* result = nullptr;
   bool strict = false;
   std::uint32_t slot = 0;  // where its calls are counted; a name keeps its slot for ever
 

@@ -43,14 +43,15 @@ bool wait_for_signal_ms(const sigset_t& set, std::uint32_t ms) {
 Server::Server(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Server::~Server() = default;
 
-void Server::add(std::string_view name, Invoke invoke, void* state, void (*destroy)(void*),
-                 bool strict) {
+void Server::add(std::string_view name, const Handler& handler, const MethodOptions& options) {
   auto method = std::make_unique<rpc::Method>();
   method->name = name;
-  method->invoke = invoke;
-  method->state = state;
-  method->destroy = destroy;
-  method->strict = strict;
+  method->invoke = handler.invoke;
+  method->state = handler.state;
+  method->destroy = handler.destroy;
+  method->params = handler.params;
+  method->result = handler.result;
+  method->strict = options.strict;
   const base::Status status = impl_->registry.add(std::move(method));
   if (status.ok()) return;
   // A handler that is not served must not go unnoticed, but it is no reason to end a server.

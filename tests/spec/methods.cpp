@@ -1,8 +1,12 @@
 #include "tests/spec/methods.h"
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <variant>
 #include <vector>
 
 #include "tools/ringrpcd/methods.h"
@@ -60,7 +64,40 @@ struct Numbers {
   std::optional<double> real;
 };
 
+// Every width of an integer.
+struct Widths {
+  std::optional<std::int8_t> i8;
+  std::optional<std::uint8_t> u8;
+  std::optional<std::int16_t> i16;
+  std::optional<std::uint16_t> u16;
+  std::optional<std::int32_t> i32;
+  std::optional<std::uint32_t> u32;
+  std::optional<std::int64_t> i64;
+  std::optional<std::uint64_t> u64;
+};
+
+// Types whose parts have no names, and what may be one of several.
+struct Mixed {
+  std::optional<std::array<Point, 2>> line;
+  std::optional<std::tuple<std::string, std::int64_t, std::optional<bool>>> entry;
+  std::optional<std::variant<std::int64_t, std::string, std::vector<Point>, Point>> any;
+  std::optional<std::map<std::string, std::vector<Point>>> groups;
+  std::optional<Json> raw;
+};
+
+void add_shapes(Server& server) {
+  server.method("widths", [](const Widths& in) { return in; });
+  server.method("mixed", [](const Mixed& in) { return in; });
+  server.method("mixed.strict", [](const Mixed& in) { return in; }, {.strict = true});
+  server.method("tuple",
+                [](const std::tuple<std::int64_t, std::optional<Colour>>& in) { return in; });
+  server.method("list", [](const std::vector<std::int64_t>& in) { return in; });
+  server.method("map", [](const std::map<std::string, std::int64_t>& in) { return in; });
+  server.method("shape", [](const std::variant<Point, std::vector<Point>>& in) { return in; });
+}
+
 void add_typed(Server& server) {
+  add_shapes(server);
   server.method("point.sum", [](const Point& in) { return in.x + in.y; });
   server.method("point.strict", [](const Point& in) { return in.x + in.y; }, {.strict = true});
   server.method("draw", [](const Drawing& in) { return in; });

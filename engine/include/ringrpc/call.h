@@ -19,8 +19,9 @@ class Answerer;
 struct Method;
 }  // namespace rpc
 namespace json {
+class DecodeError;
 class Scratch;
-}
+}  // namespace json
 namespace fields {
 struct TypeInfo;
 }
@@ -132,7 +133,8 @@ class Reply {
   // Returns: false for a notification, whose result nobody will see.
   [[nodiscard]] bool wanted() const { return wanted_; }
 
-  // Decodes params into a reflected type, or answers -32602 with `data {field, reason}`.
+  // Decodes params into a reflected type, or answers: -32602 with `data {field, reason}`, -31008
+  // when they need more memory than a call may use, -32603 when the machine has none.
   // Returns: false when it has answered.
   bool decode(const Call& call, const fields::TypeInfo& type, void* target, bool strict);
 
@@ -143,13 +145,16 @@ class Reply {
   friend class rpc::Answerer;
   Reply(JsonWriter& writer, bool wanted) : writer_(&writer), wanted_(wanted) {}
 
+  [[gnu::cold, gnu::noinline]] void refuse_params(const json::DecodeError& error);
+
   JsonWriter* writer_;
   std::size_t start_ = 0;  // bytes of the writer before this reply's object
   std::size_t end_ = 0;    // behind the error object, when one stands there
   bool wanted_;
   bool touched_ = false;
-  bool failed_ = false;  // an error object stands where the result was to be
-  bool fits_ = true;     // and all of it is there
+  bool failed_ = false;       // an error object stands where the result was to be
+  bool fits_ = true;          // and all of it is there
+  bool over_memory_ = false;  // it says that the params need too much memory
   int code_ = 0;
 };
 

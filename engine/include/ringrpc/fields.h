@@ -34,6 +34,12 @@ constexpr const TypeInfo& type_of() {
   return detail::Reflected<T>::info;
 }
 
+// Returns: whether some value of T is an object or an array, as params are.
+template <class T>
+consteval bool can_be_params() {
+  return (detail::json_types<T>() & (json_type::array | json_type::object)) != 0;
+}
+
 // One entry of a list by hand. Requires: a name that needs no escapes in JSON.
 template <std::size_t N, class C, class M>
 consteval auto field(const char (&name)[N], M C::* member) {

@@ -36,6 +36,7 @@ concept VectorLike = !StringLike<T> && requires(T& list) {
   list.emplace_back();
   list.size();
   list.clear();
+  requires std::same_as<typename T::value_type, bool> || requires { list.data(); };
 };
 
 template <class T>

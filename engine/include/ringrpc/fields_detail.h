@@ -155,6 +155,12 @@ constexpr M* place_of(M C::* member) {
   return &(nowhere<T>.value.*member);
 }
 
+// Returns: the place of an element of a tuple; its get() is found by the tuple's type.
+template <class T, std::size_t I>
+constexpr auto element_place() {
+  return &get<I>(nowhere<T>.value);
+}
+
 // Returns: the offset of a member of nowhere<T>, found by comparing it with each byte's address.
 template <class T, class M>
 constexpr std::uint32_t offset_of(const M* member) {

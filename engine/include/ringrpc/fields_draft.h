@@ -63,6 +63,15 @@ struct Draft {
   Entry entries[N == 0 ? 1 : N] = {};
 };
 
+template <std::size_t N>
+constexpr std::uint64_t required_bits(const Draft<N>& draft) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < N; ++i) {
+    if (draft.entries[i].required) bits |= std::uint64_t{1} << i;
+  }
+  return bits;
+}
+
 // OptionalLike without a look at what else the type can do.
 template <class T>
 concept HasValue = requires(const T& value) {

@@ -90,13 +90,4 @@ constexpr auto make_fields() {
 template <class T>
 inline constexpr auto fields_of = make_fields<T>();
 
-template <class T>
-constexpr std::uint64_t required_of() {
-  std::uint64_t bits = 0;
-  for (std::size_t i = 0; i < field_count<T>; ++i) {
-    if (draft_of<T>.entries[i].required) bits |= std::uint64_t{1} << i;
-  }
-  return bits;
-}
-
 }  // namespace ringrpc::fields::detail

@@ -4,17 +4,15 @@
 
 #include <ringrpc/fields_containers.h>
 #include <ringrpc/fields_info.h>
+#include <ringrpc/fields_kinds.h>
 #include <ringrpc/fields_names.h>
 #include <ringrpc/fields_tables.h>
+#include <ringrpc/fields_tuples.h>
 
 #include <concepts>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
-
-namespace ringrpc {
-class Json;
-}
 
 namespace ringrpc::fields::detail {
 
@@ -104,16 +102,20 @@ constexpr void describe_map(TypeInfo& info) {
 template <class T>
 constexpr void describe_struct(TypeInfo& info) {
   info.kind = Kind::structure;
+  info.name = std::string_view(type_letters<T>.data, sizeof(type_letters<T>.data) - 1);
   info.field_count = static_cast<std::uint8_t>(field_count<T>);
   info.fields = fields_of<T>.items;
-  info.required = required_of<T>();
+  info.required = required_bits(draft_of<T>);
 }
 
 template <class T>
 constexpr TypeInfo describe() {
   TypeInfo info;
   info.size = static_cast<std::uint32_t>(sizeof(T));
-  if constexpr (std::same_as<T, bool>) {
+  info.json_types = json_types<T>();
+  if constexpr (NullLike<T>) {
+    info.kind = Kind::null;
+  } else if constexpr (std::same_as<T, bool>) {
     info.kind = Kind::boolean;
   } else if constexpr (std::is_arithmetic_v<T>) {
     describe_number<T>(info);
@@ -137,6 +139,12 @@ constexpr TypeInfo describe() {
     describe_span<T>(info);
   } else if constexpr (VectorLike<T>) {
     describe_vector<T>(info);
+  } else if constexpr (VariantLike<T>) {
+    describe_variant<T>(info);
+  } else if constexpr (ArrayLike<T>) {
+    describe_array<T>(info);
+  } else if constexpr (TupleLike<T>) {
+    describe_tuple<T>(info);
   } else if constexpr (std::is_aggregate_v<T> && std::is_class_v<T>) {
     describe_struct<T>(info);
   } else {

@@ -45,7 +45,15 @@ inline constexpr std::uint32_t method_size_max = 256;
 // Methods registered in one table. Bounds the table's rebuild at each registration.
 inline constexpr std::uint32_t methods_max = 16'384;
 
-// Members of one reflected struct.
+// Decoded params of one call, in bytes for each byte of message_size_max: 64 MiB by default, of one
+// worker and while the call runs. Counted are the characters of strings and the elements of vectors
+// and maps by their size; what containers take beside (a vector that grows has up to twice as much
+// room) is theirs. `{}` in a vector of large structs is three bytes: without a bound, one message
+// could ask for all memory there is. Spans and unescaped views share message_size_max bytes of
+// their own. More answers -31008.
+inline constexpr std::uint32_t params_memory_factor = 16;
+
+// Members of one reflected struct, and elements of a tuple.
 inline constexpr std::uint32_t struct_members_max = 64;
 
 // --- HTTP ---------------------------------------------------------------------------------------

@@ -21,8 +21,9 @@ struct Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  static_assert(!std::is_reference_v<T>, "a Result holds a value, not a reference");
-  static_assert(!std::is_same_v<T, Error>, "a Result<Error> could not tell its two cases apart");
+  static_assert(!std::is_reference_v<T>, "ringrpc: a Result holds a value, not a reference");
+  static_assert(!std::is_same_v<T, Error>,
+                "ringrpc: a Result<Error> could not tell its two cases apart");
 
   Result(const T& value) : ok_(true), value_(value) {}             // NOLINT: meant to be implicit.
   Result(T&& value) : ok_(true), value_(std::move(value)) {}       // NOLINT: meant to be implicit.

@@ -124,18 +124,28 @@ class Server {
  private:
   struct Impl;
   using Invoke = void (*)(void* state, bool strict, Call& call, Reply& reply);
-  void add(std::string_view name, Invoke invoke, void* state, void (*destroy)(void* state),
-           bool strict);
+  struct Handler {
+    Invoke invoke;
+    void* state;
+    void (*destroy)(void* state);
+    const fields::TypeInfo* params;
+    const fields::TypeInfo* result;
+  };
+  void add(std::string_view name, const Handler& handler, const MethodOptions& options);
 
   std::unique_ptr<Impl> impl_;
 };
 
 template <typename F>
 Server& Server::method(std::string_view name, F handler, MethodOptions options) {
-  using Handler = std::decay_t<F>;
-  add(
-      name, &handlers::invoke<Handler>, new Handler(std::move(handler)),
-      [](void* state) { delete static_cast<Handler*>(state); }, options.strict);
+  using Callable = std::decay_t<F>;
+  add(name,
+      Handler{.invoke = &handlers::invoke<Callable>,
+              .state = new Callable(std::move(handler)),
+              .destroy = [](void* state) { delete static_cast<Callable*>(state); },
+              .params = handlers::params_type<Callable>(),
+              .result = handlers::result_type<Callable>()},
+      options);
   return *this;
 }
 

@@ -7,7 +7,9 @@
 #include <ringrpc/fields.h>
 #include <ringrpc/result.h>
 
+#include <concepts>
 #include <cstddef>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -15,12 +17,34 @@
 namespace ringrpc::handlers {
 
 template <typename T>
-struct Signature : Signature<decltype(&T::operator())> {};
+concept HasOneCall = requires { &T::operator(); };
+
+struct NoSignature {
+  using Return = void;
+  using First = void;
+  using Second = void;
+  static constexpr std::size_t count = 0;
+};
+template <typename T>
+struct SignatureOfObject : NoSignature {
+  static_assert(HasOneCall<T>,
+                "ringrpc: a handler is a function or has one operator(); name its arguments' types "
+                "when it is generic");
+};
+
+template <typename T>
+struct Signature : SignatureOfObject<T> {};
+template <HasOneCall T>
+struct Signature<T> : Signature<decltype(&T::operator())> {};
 template <typename R, typename... A>
 struct Signature<R (*)(A...)> {
   using Return = R;
-  using Arguments = std::tuple<A...>;
+  using First = std::tuple_element_t<0, std::tuple<A..., void>>;
+  using Second = std::tuple_element_t<1, std::tuple<A..., void, void>>;
+  static constexpr std::size_t count = sizeof...(A);
 };
+template <typename R, typename... A>
+struct Signature<R (*)(A...) noexcept> : Signature<R (*)(A...)> {};
 template <typename R, typename... A>
 struct Signature<R(A...)> : Signature<R (*)(A...)> {};
 template <typename C, typename R, typename... A>
@@ -43,6 +67,56 @@ struct Unwrapped<Result<T>> {
   static constexpr bool is_result = true;
 };
 
+// How a handler is called, and with what.
+template <typename F>
+struct Shape {
+  using Signed = Signature<F>;
+  using First = std::remove_cvref_t<typename Signed::First>;
+  using Second = std::remove_cvref_t<typename Signed::Second>;
+  static constexpr bool takes_call = std::is_same_v<First, Call>;
+  static constexpr bool raw = std::is_same_v<Second, Reply>;
+  // The argument that params are decoded into, as it is written; void for none.
+  using Argument = std::conditional_t<
+      raw, void, std::conditional_t<takes_call, typename Signed::Second, typename Signed::First>>;
+  using Params = std::remove_cvref_t<Argument>;
+  using Outcome = std::remove_cvref_t<typename Signed::Return>;
+  using Value = typename Unwrapped<Outcome>::type;
+
+  static_assert(Signed::count <= 2 && !std::is_same_v<First, Reply>,
+                "ringrpc: a handler takes (P), (Call&, P), (Call&), (Call&, Reply&) or nothing");
+  static_assert(Signed::count != 2 || takes_call,
+                "ringrpc: the first of a handler's two arguments is ringrpc::Call&");
+  static_assert(!raw || std::is_void_v<Outcome>,
+                "ringrpc: a handler that writes a Reply returns nothing beside it");
+};
+
+// Texts by pointer are results too: `return "hello";`.
+template <typename T>
+using Reflectable = std::conditional_t<std::is_same_v<T, const char*>, std::string_view, T>;
+
+// The types of a method, for descriptions of it; null where a handler reads or writes by hand, and
+// for params that nobody reads.
+template <typename F>
+const fields::TypeInfo* params_type() {
+  using P = typename Shape<F>::Params;
+  if constexpr (std::is_void_v<P>) {
+    return nullptr;
+  } else {
+    return &fields::type_of<P>();
+  }
+}
+template <typename F>
+const fields::TypeInfo* result_type() {
+  using Value = typename Shape<F>::Value;
+  if constexpr (Shape<F>::raw) {
+    return nullptr;
+  } else if constexpr (std::is_void_v<Value>) {
+    return &fields::type_of<std::nullptr_t>();
+  } else {
+    return &fields::type_of<Reflectable<Value>>();
+  }
+}
+
 template <typename T>
 void encode(Reply& reply, const T& value) {
   // Numbers need no table.
@@ -53,7 +127,8 @@ void encode(Reply& reply, const T& value) {
   } else if constexpr (std::is_integral_v<T>) {
     reply.result().unsigned_integer(value);
   } else {
-    reply.encode(fields::type_of<T>(), &value);
+    const Reflectable<T>& reflected = value;
+    reply.encode(fields::type_of<Reflectable<T>>(), &reflected);
   }
 }
 
@@ -84,32 +159,28 @@ void run(F& handler, Reply& reply, A&&... arguments) {
 template <typename F>
 void invoke(void* state, bool strict, Call& call, Reply& reply) {
   F& handler = *static_cast<F*>(state);
-  using Arguments = typename Signature<F>::Arguments;
-  constexpr std::size_t count = std::tuple_size_v<Arguments>;
-  if constexpr (count == 0) {
-    run(handler, reply);
-  } else {
-    using First = std::remove_cvref_t<std::tuple_element_t<0, Arguments>>;
-    using Last = std::remove_cvref_t<std::tuple_element_t<count - 1, Arguments>>;
-    static_assert(count <= 2,
-                  "a handler takes (P), (Call&, P), (Call&), (Call&, Reply&) or nothing");
-    if constexpr (count == 2) {
-      static_assert(std::is_same_v<First, Call>,
-                    "the first of a handler's two arguments is ringrpc::Call&");
-    }
-    if constexpr (std::is_same_v<Last, Reply>) {
-      handler(call, reply);
-    } else if constexpr (count == 1 && std::is_same_v<First, Call>) {
-      run(handler, reply, call);
-    } else {
-      Last params{};
-      if (!reply.decode(call, fields::type_of<Last>(), &params, strict)) return;
-      if constexpr (count == 1) {
-        run(handler, reply, params);
+  using Params = typename Shape<F>::Params;
+  if constexpr (Shape<F>::raw) {
+    handler(call, reply);
+  } else if constexpr (!std::is_void_v<Params>) {
+    constexpr bool fits = fields::can_be_params<Params>();
+    static_assert(fits,
+                  "ringrpc: params are an object or an array; take a struct, a map, a vector or a "
+                  "tuple, and not a bare value");
+    if constexpr (fits) {
+      Params params{};
+      if (!reply.decode(call, fields::type_of<Params>(), &params, strict)) return;
+      using Argument = typename Shape<F>::Argument;
+      if constexpr (Shape<F>::takes_call) {
+        run(handler, reply, call, static_cast<Argument&&>(params));
       } else {
-        run(handler, reply, call, params);
+        run(handler, reply, static_cast<Argument&&>(params));
       }
     }
+  } else if constexpr (Shape<F>::takes_call) {
+    run(handler, reply, call);
+  } else {
+    run(handler, reply);
   }
 }
 

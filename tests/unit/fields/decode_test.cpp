@@ -258,7 +258,7 @@ TEST(Decode, ReportsWhatAContainerThrows) {
   struct Holder {
     Throws list;
   };
-  EXPECT_EQ(Decoded<Holder>(R"({"list":[1]})").failure(), "list: could not be stored");
+  EXPECT_EQ(Decoded<Holder>(R"({"list":[1]})").failure(), "list[0]: could not be stored");
   EXPECT_EQ(Decoded<Holder>(R"({"list":[]})").failure(), "");
 }
 
