@@ -46,6 +46,18 @@ constexpr std::uint64_t log_interval_ns = 1'000'000'000;
   out.advance(size);
 }
 
+void write_error(ErrorCode code, std::string_view id, JsonWriter& out, std::string_view reason) {
+  out.bytes(error_begin);
+  out.bytes(error_object(code));
+  if (!reason.empty()) {
+    out.bytes(R"(,"data":{"field":"","reason":")");
+    out.bytes(reason);
+    out.bytes("\"}");
+  }
+  out.bytes("}");
+  write_id(id, out);
+}
+
 }  // namespace
 
 Answerer::~Answerer() {
@@ -227,18 +239,22 @@ void Answerer::note_error(Message& message, std::int32_t code, bool from_method)
   message.outcome.from_method = from_method;
 }
 
-// Writes one error object. Requires: separate() was called for it.
+// Writes one error object, for which there is always room: one that crosses the limit is the last
+// reply before the errors that stand for the rest. Requires: separate() was called for it.
 void Answerer::refuse(Message& message, ErrorCode code, std::string_view id, JsonWriter& out,
                       std::string_view reason) {
-  out.bytes(error_begin);
-  out.bytes(error_object(code));
-  if (!reason.empty()) {
-    out.bytes(R"(,"data":{"field":"","reason":")");
-    out.bytes(reason);
-    out.bytes("\"}");
+  const std::size_t begin = out.size();
+  write_error(code, id, out, reason);
+  if (!message.budget->spent) [[likely]] {
+    const std::size_t bracket = message.status == ReadStatus::batch ? 1 : 0;
+    const std::size_t size = out.size() - message.start + bracket;
+    if (out.overflowed() || size > message.budget->size_max) [[unlikely]] {
+      message.budget->spent = true;
+      options_.counters->add(base::Counter::limit_reply_size);
+      out.rewind(begin);
+      write_error(code, id, out, reason);
+    }
   }
-  out.bytes("}");
-  write_id(id, out);
   note_error(message, static_cast<std::int32_t>(code), false);
 }
 

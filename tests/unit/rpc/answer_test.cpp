@@ -299,6 +299,22 @@ TEST(Answer, ABatchWhoseCommaNoLongerFitsGoesOnWithErrors) {
   }
 }
 
+TEST(Answer, AnErrorThatCrossesTheLimitOfABatchIsWholeAndTheLastBeforeTheRest) {
+  for (std::uint32_t bytes = reply_size_max - 400; bytes < reply_size_max - 60; ++bytes) {
+    Bench bench;
+    const std::string begin =
+        "[" + result("\"" + std::string(bytes, 'x') + "\"", "1") + "," + error(not_found, "2");
+    const bool crosses = begin.size() + 1 > reply_size_max;
+    const std::string reply =
+        bench("[" + call("blob", "[" + std::to_string(bytes) + "]", "1") + "," +
+              call("unknown", "", "2") + "," + call("blob", "[0]", "3") + "]");
+    const std::string last = error(too_large, "3");
+    const bool fits = begin.size() + 1 + result("\"\"", "3").size() + 1 <= reply_size_max;
+    ASSERT_EQ(reply, begin + "," + (fits ? result("\"\"", "3") : last) + "]") << bytes;
+    ASSERT_EQ(bench.blobs, crosses ? 1 : 2) << bytes;
+  }
+}
+
 TEST(Answer, HandlersThatStartAreCountedAndOthersAreNot) {
   Bench bench;
   const std::uint32_t slot = look_up(bench.registry.current(), "sum")->slot;
