@@ -38,9 +38,10 @@ class ChunkDecoder {
     return extension_size_ > limits::chunk_extension_size_max;
   }
 
-  // Bytes of the current chunk that have not been given out. With what has been, a lower bound of
-  // the body's size: an announced chunk over the limit can be refused before it comes.
-  [[nodiscard]] std::uint64_t remaining() const { return remaining_; }
+  // Bytes of the current chunk that have not been given out, 0 until its size line has ended. With
+  // what has been, a lower bound of the body's size: an announced chunk over the limit can be
+  // refused before it comes.
+  [[nodiscard]] std::uint64_t remaining() const { return state_ == State::data ? remaining_ : 0; }
 
  private:
   enum class State : std::uint8_t {

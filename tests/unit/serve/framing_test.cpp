@@ -212,6 +212,23 @@ TEST(Framer, ChunksKeptDuringAPauseAreBoundedToo) {
   EXPECT_EQ(bench.said[0], "refused 413");
 }
 
+TEST(Framer, AChunkSizeIsJudgedWhenItsLineHasEndedHoweverItWasCut) {
+  const std::string head =
+      "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n";
+  for (const auto& [chunk, said] :
+       {std::pair{"fffffz", "broken 400"}, std::pair{"fffff;\r", "broken 400"},
+        std::pair{"fffff\r\n", "refused 413"}}) {
+    for (std::size_t cut = 0; cut < std::string_view(chunk).size(); ++cut) {
+      Bench bench;
+      bench.feed(head + std::string(chunk).substr(0, cut));
+      ASSERT_TRUE(bench.said.empty()) << chunk << ", cut at " << cut;
+      bench.feed(std::string_view(chunk).substr(cut));
+      ASSERT_EQ(bench.said, std::vector<std::string>{said}) << chunk << ", cut at " << cut;
+    }
+  }
+}
+
 TEST(Framer, TheTimeOfAKeptHeadBeginsWhenItIsLookedAt) {
   Bench bench;
   Piece piece(post("{}") + "POST /rpc HT");
