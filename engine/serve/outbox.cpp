@@ -172,6 +172,38 @@ void Outbox::clear(OutList& list) {
   RINGRPC_ASSERT(list.size == 0, list.size);
 }
 
+void Outbox::add(Held& held, const OutList& list) const {
+  held.references.resize(references_.size());
+  RINGRPC_ASSERT(list.empty() == (list.last == no_segment), list.first, list.last);
+  std::uint64_t size = 0;
+  for (std::uint32_t i = list.first; i != no_segment; i = segments_[i].next) {
+    const Segment& segment = segments_[i];
+    ++held.segments;
+    RINGRPC_ASSERT(held.segments <= segments_taken_, i, segments_taken_);
+    RINGRPC_ASSERT(segment.taken < segment.size, i, segment.taken, segment.size);
+    RINGRPC_ASSERT(segment.taken == 0 || i == list.first, i, segment.taken);
+    RINGRPC_ASSERT(segment.next != no_segment || i == list.last, i, list.last);
+    size += segment.size - segment.taken;
+    held.mapped += segment.mapping_size;
+    if (segment.slab != no_slab) ++held.references[segment.slab];
+  }
+  RINGRPC_ASSERT(size == list.size, size, list.size);
+}
+
+void Outbox::check_invariants(const Held& held) const {
+  RINGRPC_ASSERT(held.segments == segments_taken_, held.segments, segments_taken_);
+  RINGRPC_ASSERT(pending_.data == nullptr && held.mapped == bytes_mapped_, held.mapped,
+                 bytes_mapped_);
+  std::size_t free = 0;
+  for (std::uint32_t slab = 0; slab < references_.size(); ++slab) {
+    const std::uint32_t segments = held.references.empty() ? 0 : held.references[slab];
+    const std::uint32_t expected = segments + (slab == slab_ ? 1 : 0);
+    RINGRPC_ASSERT(references_[slab] == expected, slab, references_[slab], expected);
+    if (expected == 0) ++free;
+  }
+  RINGRPC_ASSERT(free == free_slabs_.size(), free, free_slabs_.size());
+}
+
 void Outbox::check_invariants() const {
   std::vector<std::uint32_t> counted(references_.size(), 0);
   counted[slab_] = 1;

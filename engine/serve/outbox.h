@@ -105,6 +105,18 @@ class Outbox {
   [[nodiscard]] std::size_t bytes_mapped() const { return bytes_mapped_; }
   // Returns: bytes that growing replies were moved by since the last call.
   std::uint64_t take_bytes_copied() { return std::exchange(bytes_copied_, 0); }
+
+  // What lists hold together, for the checks at the end of a turn.
+  struct Held {
+    std::vector<std::uint32_t> references;  // by slab
+    std::uint32_t segments = 0;
+    std::size_t mapped = 0;
+  };
+  // Adds a list, which must be sound by itself. Cost: O(its segments).
+  void add(Held& held, const OutList& list) const;
+  // Requires: held is the sum of all lists, and no reply is open. Cost: O(slabs).
+  void check_invariants(const Held& held) const;
+  // Every segment is free or taken, and the slabs know how many are in them. Cost: O(segments).
   void check_invariants() const;
 
  private:

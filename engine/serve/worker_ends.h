@@ -140,11 +140,13 @@ void Worker<Io>::check_invariants() const {
   std::uint32_t live = 0;
   std::uint32_t refused = 0;
   std::size_t partials = 0;
+  Outbox::Held held;
   for (std::uint32_t slot = 0; slot < places(); ++slot) {
     const Connection& connection = connections_[slot];
     if (connection.state == ConnectionState::free) continue;
     ++live;
     if (connection.refused) ++refused;
+    outbox_.add(held, connection.out);
     RINGRPC_ASSERT(!connection.sending || !connection.out.empty(), slot);
     RINGRPC_ASSERT(connection.input_first == no_input && !connection.is_ready, slot);
     if (connection.partial != nullptr) ++partials;
@@ -154,7 +156,9 @@ void Worker<Io>::check_invariants() const {
   RINGRPC_ASSERT(live == connection_count_, live, connection_count_);
   RINGRPC_ASSERT(refused == refused_count_, refused, refused_count_);
   RINGRPC_ASSERT(partials == partials_.blocks_taken(), partials, partials_.blocks_taken());
-  outbox_.check_invariants();
+  outbox_.check_invariants(held);
+  // The walk over every segment, of which there may be many, comes now and then.
+  if (counters_.get(base::Counter::turns) % 64 == 0) outbox_.check_invariants();
 }
 
 }  // namespace ringrpc::serve
