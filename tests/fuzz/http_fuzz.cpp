@@ -1,5 +1,6 @@
 // Goal: no bytes make the two head parsers differ, a verdict change with more input, or a chunked
-// body depend on its splits. Method: libFuzzer; the first byte chooses what the rest is.
+// body depend on its splits or differ from what a plain reader makes of it.
+// Method: the first byte of the input chooses what the rest is.
 
 #include <ringrpc/limits.h>
 
@@ -13,6 +14,7 @@
 #include "engine/base/assert.h"
 #include "engine/http/chunks.h"
 #include "engine/http/media.h"
+#include "tests/fuzz/http_model.h"
 #include "tests/unit/http/twins.h"
 
 namespace {
@@ -65,12 +67,12 @@ struct Decoded {
   bool operator==(const Decoded&) const = default;
 };
 
-// Decodes in parts of `step` bytes.
-Decoded decode(std::string_view bytes, std::size_t step) {
+// Decodes in parts: the first of `first` bytes, the others of `step`.
+Decoded decode(std::string_view bytes, std::size_t step, std::size_t first) {
   Decoded decoded;
   ChunkDecoder decoder;
-  for (std::size_t at = 0; at < bytes.size(); at += step) {
-    const std::string_view part = bytes.substr(at, step);
+  for (std::size_t at = 0, size = first; at < bytes.size(); at += size, size = step) {
+    const std::string_view part = bytes.substr(at, size);
     const std::unique_ptr<char[]> block(new char[part.size()]);
     std::memcpy(block.get(), part.data(), part.size());
     const char* cursor = block.get();
@@ -87,14 +89,39 @@ Decoded decode(std::string_view bytes, std::size_t step) {
   return decoded;
 }
 
+// What the plain reader makes of it. Requires: nothing is too large.
+Decoded reference(std::string_view bytes) {
+  const fuzz::Chunked chunked = fuzz::read_chunked(bytes, ~std::uint64_t{0});
+  Decoded decoded;
+  decoded.body = chunked.body;
+  decoded.http_status = static_cast<std::uint16_t>(chunked.http_status);
+  decoded.consumed = chunked.consumed;
+  if (chunked.status == fuzz::Chunked::Status::done) decoded.status = ChunkDecoder::Status::done;
+  if (chunked.status == fuzz::Chunked::Status::refused) {
+    decoded.status = ChunkDecoder::Status::refused;
+  }
+  return decoded;
+}
+
 void fuzz_chunks(std::string_view bytes) {
-  const Decoded whole = decode(bytes, bytes.size() + 1);
+  const std::size_t all = bytes.size() + 1;
+  const Decoded whole = decode(bytes, all, all);
+  const Decoded expected = reference(bytes);
+  RINGRPC_ASSERT(whole.status == expected.status, whole.status, expected.status);
+  RINGRPC_ASSERT(whole.http_status == expected.http_status, whole.http_status);
+  RINGRPC_ASSERT(whole.consumed == expected.consumed, whole.consumed, expected.consumed);
+  RINGRPC_ASSERT(whole.body == expected.body, whole.body, expected.body);
   for (const std::size_t step : {1u, 2u, 3u, 7u, 8u, 9u, 31u, 100u}) {
-    RINGRPC_ASSERT(decode(bytes, step) == whole, step);
+    RINGRPC_ASSERT(decode(bytes, step, step) == whole, step);
+  }
+  // Cut in two: everywhere when it is short.
+  const std::size_t stride = 1 + whole.consumed / 256;
+  for (std::size_t cut = 1; cut < whole.consumed; cut += stride) {
+    RINGRPC_ASSERT(decode(bytes, all, cut) == whole, cut);
   }
   if (whole.status != ChunkDecoder::Status::refused) return;
   // Refused at the byte that was read last, not later than it could be.
-  const Decoded before = decode(bytes.substr(0, whole.consumed - 1), bytes.size() + 1);
+  const Decoded before = decode(bytes.substr(0, whole.consumed - 1), all, all);
   RINGRPC_ASSERT(before.status == ChunkDecoder::Status::need_more);
 }
 

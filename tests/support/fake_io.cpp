@@ -209,6 +209,7 @@ bool FakeIo::receive_piece(std::uint32_t index) {
   if (strikes(faults_.partial_receive)) size = up_to(size);
   std::memcpy(buffers_[buffer].bytes.get(), client.to_server.data(), size);
   client.to_server.erase(0, size);
+  bytes_received_ += size;
   slot.armed = !strikes(faults_.end_receive);
   events_.push_back(Event{.kind = EventKind::received,
                           .more = slot.armed,
@@ -246,6 +247,7 @@ void FakeIo::run_send(std::uint32_t index) {
   if (size == 0) return;  // no room: it stays in flight
   if (strikes(faults_.short_send)) size = up_to(size);
   client.to_client.append(slot.data, size);
+  bytes_sent_ += size;
   end_send(index, static_cast<std::int32_t>(size));
 }
 
@@ -318,7 +320,12 @@ std::uint16_t FakeIo::lend() {
   const std::string_view rest = remains[random_() % std::size(remains)];
   char* bytes = buffers_[index].bytes.get();
   const std::size_t size = options_.receive_buffer_size + limits::padding;
-  for (std::size_t i = 0; i < size; ++i) bytes[i] = rest[i % rest.size()];
+  // The pattern once, then what stands there behind itself, twice as much each time.
+  std::size_t filled = std::min(rest.size(), size);
+  std::memcpy(bytes, rest.data(), filled);
+  for (; filled < size; filled += std::min(filled, size - filled)) {
+    std::memcpy(bytes + filled, bytes, std::min(filled, size - filled));
+  }
   return index;
 }
 

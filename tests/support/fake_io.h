@@ -102,6 +102,9 @@ class FakeIo {
   // Asserts that nothing is lent, open, in flight or waiting.
   void check_baseline() const;
   [[nodiscard]] std::uint32_t lent_count() const { return lent_count_; }
+  // What went through the sockets, whoever has looked at it since.
+  [[nodiscard]] std::uint64_t bytes_received() const { return bytes_received_; }
+  [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_sent_; }
 
  private:
   // Both ends of a connection.
@@ -171,6 +174,8 @@ class FakeIo {
   std::deque<std::uint16_t> free_buffers_;
   std::vector<std::uint16_t> given_;  // until the next wait()
   std::uint32_t lent_count_ = 0;
+  std::uint64_t bytes_received_ = 0;
+  std::uint64_t bytes_sent_ = 0;
   std::deque<io::Event> events_;
   std::vector<io::Handle> former_;  // handles of closed sockets
   bool draining_ = false;
