@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/json/short_index.h"
 
 namespace ringrpc::json {
 
@@ -63,7 +64,7 @@ class Index {
   std::uint32_t first_backslash_ = 0;
   std::uint32_t text_size_max_ = 0;
   bool accelerated_ = false;
-  bool short_kernel_ = false;  // plain short texts do not go through simdjson
+  ShortIndexer short_indexer_ = nullptr;  // of plain short texts, which simdjson never sees
   std::unique_ptr<Stage1> stage1_;
 };
 
