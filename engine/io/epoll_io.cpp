@@ -78,12 +78,24 @@ void EpollIo::send(Handle handle, const char* data, std::uint32_t size) {
   set(slot, flag_sending);
   slot.data = data;
   slot.size = std::min(size, send_size_max);
-  serve_blocked(slot);
-  if ((slot.flags & flag_sent) != 0) [[likely]] {
-    enqueue(handle.slot);
-  } else {
-    wait_for_room(handle.slot, slot);
+  RINGRPC_ASSERT(outgoing_count_ < connections_max_, outgoing_count_);
+  outgoing_[outgoing_count_++] = handle.slot;
+}
+
+// The sends of a turn, all at once. PERF: a system call between the requests of two connections
+// takes the branch predictor's history away, which made the same instructions a third slower
+// (bench/wire/run 11b).
+void EpollIo::serve_outgoing() {
+  for (std::uint32_t i = 0; i < outgoing_count_; ++i) {
+    Slot& slot = slots_[outgoing_[i]];
+    serve_blocked(slot);
+    if ((slot.flags & flag_sent) != 0) [[likely]] {
+      enqueue(outgoing_[i]);
+    } else {
+      wait_for_room(outgoing_[i], slot);
+    }
   }
+  outgoing_count_ = 0;
 }
 
 // Tries the send of a socket. Afterwards its result is there, or it is blocked.
@@ -143,6 +155,7 @@ void EpollIo::wake() {
 
 void EpollIo::wait(std::int64_t timeout_ns) {
   RINGRPC_ASSERT(current_ == none, current_);
+  serve_outgoing();
   const bool pending = queue_head_ != queue_tail_;
   // Results of sends are here already: a system call only to learn of others would double the calls
   // of a lightly loaded server. Every second wait() asks the kernel, so that nobody starves.

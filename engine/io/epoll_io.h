@@ -62,7 +62,7 @@ class EpollIo {
 
  private:
   struct Slot {
-    const char* data;  // of a send that would block
+    const char* data;  // of a send
     std::uint32_t size;
     std::uint32_t generation;
     std::int32_t fd;
@@ -102,6 +102,7 @@ class EpollIo {
   bool serve(std::uint32_t index, Event& event);
   bool serve_receive(std::uint32_t index, Slot& slot, Event& event);
   void serve_blocked(Slot& slot);
+  void serve_outgoing();
   void wait_for_room(std::uint32_t index, Slot& slot);
   bool accept_one(Event& event);
   bool open_slot(int fd, Event& event);
@@ -127,6 +128,10 @@ class EpollIo {
   std::uint32_t queue_end_ = 0;   // what is for this turn
   std::uint32_t current_ = none;  // the socket being served
   bool skipped_ = false;          // the last wait() had no epoll_wait
+
+  // Sockets whose sends have been asked for in this turn.
+  ZeroedArray<std::uint32_t> outgoing_;
+  std::uint32_t outgoing_count_ = 0;
 
   BufferPool buffers_;
   ZeroedArray<std::uint16_t> free_buffers_;  // last in, first out: the hottest first

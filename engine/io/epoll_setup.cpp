@@ -32,6 +32,7 @@ base::Status EpollIo::make_tables(const IoOptions& options) {
   Status status = slots_.make(connections_max_);
   queue_mask_ = std::bit_ceil(connections_max_) - 1;
   if (status.ok()) status = queue_.make(std::size_t{queue_mask_} + 1);
+  if (status.ok()) status = outgoing_.make(options.connections_max);
   if (status.ok()) status = buffers_.make(options.receive_buffers, options.receive_buffer_size);
   if (status.ok()) status = free_buffers_.make(options.receive_buffers);
   for (std::uint32_t i = 0; status.ok() && i < options.receive_buffers; ++i) {

@@ -9,14 +9,6 @@
 
 namespace ringrpc::io {
 
-namespace {
-
-// One page behind the last buffer holds the padding.
-constexpr std::size_t page_size = 4096;
-static_assert(page_size >= limits::padding, "the page behind the buffers is their padding");
-
-}  // namespace
-
 base::Status map_zeroes(std::size_t bytes, void*& memory) {
   RINGRPC_ASSERT(bytes > 0);
   memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -37,7 +29,8 @@ base::Status BufferPool::make(std::uint32_t count, std::uint32_t size) {
   RINGRPC_ASSERT(count_ == 0);
   RINGRPC_ASSERT(count > 0 && (count & (count - 1)) == 0, count);
   RINGRPC_ASSERT(size > 0, size);
-  base::Status status = memory_.make(std::size_t{count} * size + page_size);
+  stride_ = std::size_t{size} + limits::receive_buffer_gap;
+  base::Status status = memory_.make(count * stride_);
   if (!status.ok()) return status;
   count_ = count;
   size_ = size;

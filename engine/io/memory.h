@@ -51,8 +51,8 @@ class ZeroedArray {
   std::size_t bytes_ = 0;
 };
 
-// The receive buffers of one worker, contiguous, so that the bytes behind any of them are readable.
-// Owns:     count * size bytes and one page behind the last, one mapping.
+// The receive buffers of one worker, each with a gap behind it, so that the bytes behind any of
+// them are readable. Owns:     count * (size + limits::receive_buffer_gap) bytes, one mapping.
 // Thread:   worker only.
 class BufferPool {
  public:
@@ -62,7 +62,7 @@ class BufferPool {
 
   // Returns: the first byte of a buffer; limits::padding readable bytes follow its last.
   // Requires: index < count().
-  [[nodiscard]] char* at(std::uint32_t index) { return &memory_[std::size_t{index} * size_]; }
+  [[nodiscard]] char* at(std::uint32_t index) { return &memory_[index * stride_]; }
   [[nodiscard]] std::uint32_t count() const { return count_; }
   [[nodiscard]] std::uint32_t size() const { return size_; }
 
@@ -70,6 +70,7 @@ class BufferPool {
   ZeroedArray<char> memory_;
   std::uint32_t count_ = 0;
   std::uint32_t size_ = 0;
+  std::size_t stride_ = 0;  // from one buffer to the next
 };
 
 }  // namespace ringrpc::io

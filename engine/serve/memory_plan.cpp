@@ -28,7 +28,7 @@ std::vector<PlanItem> memory_plan(const WorkerOptions& options, std::uint32_t wo
       {"program", program_size, "code, libraries, stacks"},
       {"rings", n * ring_size, "submissions and completions"},
       {"receive_buffers",
-       n * (std::size_t{options.receive_buffers} * options.receive_buffer_size + limits::padding),
+       n * options.receive_buffers * (options.receive_buffer_size + limits::receive_buffer_gap),
        "bytes that the kernel delivers"},
       {"connections",
        n * (std::size_t{options.connections_max} + options.refusals_max) *

@@ -129,6 +129,9 @@ inline constexpr std::uint32_t receive_buffers = 256;
 inline constexpr std::uint32_t receive_buffers_min = 2;
 inline constexpr std::uint32_t receive_buffers_max = 4096;
 inline constexpr std::uint32_t receive_buffer_size = 4096;
+// Bytes between two receive buffers: the padding, and three cache lines in all, so that the first
+// bytes of buffers, which are what most requests are, do not all fall into the same cache sets.
+inline constexpr std::uint32_t receive_buffer_gap = 192;
 // Receive buffers that one connection may fill in one turn.
 inline constexpr std::uint32_t receives_per_turn_max = 8;
 // Readable bytes behind every received byte, for vector loads (64 is what simdjson asks for too).
@@ -166,6 +169,7 @@ static_assert(depth_max == 64, "the walk keeps its open brackets in one 64-bit w
 static_assert((receive_buffers & (receive_buffers - 1)) == 0,
               "a ring of buffers is a power of two");
 static_assert(receive_buffers_max <= 32'768, "the kernel's limit for one ring of buffers");
+static_assert(receive_buffer_gap >= padding, "the gap behind a receive buffer is its padding");
 static_assert(head_size_max > target_size_max, "a target fits into a head");
 static_assert(head_size_max_min > target_size_max_min, "the tightest, too");
 static_assert(message_size_max <= message_size_max_max && reply_size_max <= reply_size_max_max);
