@@ -691,6 +691,43 @@ class Ringrpcd(unittest.TestCase):
         return answer[0], answer[1]["code"]
 
 
+@unittest.skipUnless(os.path.exists(os.path.join(BIN, "ringload")), "ringload is not built here")
+class Ringload(unittest.TestCase):
+    """ringload against a real server: what it reports as wrong would be wrong with one of them."""
+
+    def load(self, server, *arguments):
+        done = run("ringload", "--json", "--connections", "4", *arguments, server.url)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        return json.loads(done.stdout)
+
+    def test_each_kind_of_load_is_answered_well(self):
+        with tempfile.TemporaryDirectory(prefix="programs_test_") as folder:
+            bodies = os.path.join(folder, "bodies")
+            with open(bodies, "w", encoding="ascii") as file:
+                file.write('3 {"jsonrpc":"2.0","method":"sum","params":[2,3],"id":1} 5\n'
+                           '{"jsonrpc":"2.0","method":"jobs.progress","params":[1]}\n'
+                           '{"jsonrpc":"2.0","method":"echo","params":{"a":[1, 2]},"id":"x"} '
+                           '{"a": [1,2]}\n'
+                           '{"jsonrpc":"2.0","method":"blob","params":[20000],"id":"x"}\n')
+            for io in ("uring", "epoll"):
+                with Server("--io", io) as server:
+                    for how in (("--check", "1"), ("--check", "7", "--depth", "16"),
+                                ("--batch", "50", "--check", "1"), ("--fresh-ids",),
+                                ("--bodies", bodies, "--check", "1", "--depth", "4"),
+                                ("--bodies", bodies, "--batch", "20", "--check", "1"),
+                                ("--churn", "5", "--depth", "4"), ("--rate", "5000"),
+                                ("--rate", "5000", "--churn", "3", "--check", "1"),
+                                ("--threads", "2", "--spread", "0.1")):
+                        with self.subTest(io=io, how=how):
+                            report = self.load(server, "--requests", "1000", *how)
+                            self.assertEqual(1000, report["answered"])
+                            checks = 0
+                            if "--check" in how:
+                                checks = 1000 // int(how[how.index("--check") + 1])
+                            self.assertEqual(checks, report["full_checks"])
+                    self.assertEqual(0, server.stop())
+
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 

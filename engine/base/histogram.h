@@ -87,6 +87,16 @@ class Histogram {
     return seen;
   }
 
+  // Calls see(value, count) for each bucket that counted something, from the shortest duration;
+  // `value` is the last of the bucket, never above max().
+  template <typename See>
+  void for_each(See&& see) const {
+    for (std::size_t i = 0; i < buckets_.size(); ++i) {
+      if (const std::uint64_t n = get(buckets_[i]); n != 0)
+        see(std::min(last_value_of(i), max()), n);
+    }
+  }
+
   // Values below 2,048 have a bucket each; from there the upper 11 bits of a value choose it.
   static constexpr std::size_t bucket_of(std::uint64_t value) {
     value = std::min(value, value_max);

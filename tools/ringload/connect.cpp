@@ -51,24 +51,6 @@ bool bind_source(int fd, std::uint32_t source) {
   return bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
 }
 
-int make_socket(const Target& target, std::uint32_t position, std::uint32_t total,
-                std::string& error) {
-  const int fd = socket(target.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) {
-    failed(error, errno == EMFILE ? "too many connections for ulimit -n" : "socket", errno);
-    return -1;
-  }
-  const int on = 1;
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  if (target.loopback4 && total > connections_per_source &&
-      !bind_source(fd, position / connections_per_source)) {
-    failed(error, "cannot bind a loopback source address", errno);
-    close(fd);
-    return -1;
-  }
-  return fd;
-}
-
 }  // namespace
 
 bool resolve(const tools::Url& url, Target& target, std::string& error) {
@@ -92,9 +74,31 @@ bool resolve(const tools::Url& url, Target& target, std::string& error) {
   return true;
 }
 
+int make_socket(const Target& target, std::uint32_t source, std::string& error) {
+  const int fd = socket(target.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) {
+    failed(error, errno == EMFILE ? "too many connections for ulimit -n" : "socket", errno);
+    return -1;
+  }
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  if (target.loopback4 && source != 0 && !bind_source(fd, source)) {
+    failed(error, "cannot bind a loopback source address", errno);
+    close(fd);
+    return -1;
+  }
+  return fd;
+}
+
 bool open_connections(Ring& ring, const Target& target, std::uint32_t first, std::uint32_t count,
-                      std::uint32_t total, std::uint64_t timeout_ns, std::string& error) {
-  const std::uint64_t deadline = ringrpc::base::monotonic_ns() + timeout_ns;
+                      std::uint32_t total, std::uint64_t timeout_ns, std::uint64_t spread_ns,
+                      std::string& error) {
+  const std::uint64_t begin = ringrpc::base::monotonic_ns();
+  const std::uint64_t deadline = begin + spread_ns + timeout_ns;
+  const auto due = [&](std::uint32_t slot) {
+    return begin +
+           static_cast<std::uint64_t>(static_cast<double>(spread_ns) * (first + slot) / total);
+  };
   const auto* const address = reinterpret_cast<const sockaddr*>(&target.address);
   Sockets sockets(count);
   std::uint32_t asked = 0;
@@ -102,12 +106,16 @@ bool open_connections(Ring& ring, const Target& target, std::uint32_t first, std
   int refusal = 0;
   ring.tick();
   while (open != count) {
-    while (asked != count && asked - open < connects_at_once) {
-      const int fd = make_socket(target, first + asked, total, error);
+    while (asked != count && asked - open < connects_at_once &&
+           (spread_ns == 0 || due(asked) <= ringrpc::base::monotonic_ns())) {
+      const std::uint32_t source = (first + asked) / connections_per_source;
+      const int fd = make_socket(target, source, error);
       if (fd < 0) return false;
       ring.connect(asked++, sockets.add(fd), address, target.address_size);
     }
-    ring.wait();
+    const std::uint64_t now = ringrpc::base::monotonic_ns();
+    const bool waits = spread_ns != 0 && asked != count && asked - open < connects_at_once;
+    ring.wait_for(!waits ? timeout_ns : due(asked) > now ? due(asked) - now : 0);
     ring.drain([&](const Completion& completion) {
       if (completion.kind == Kind::tick) ring.tick();
       if (completion.kind != Kind::connect) return;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "tools/ringload/reply_check.h"
 #include "tools/ringload/rpc_check.h"
 
 namespace ringload {
@@ -108,7 +109,7 @@ const char* ReplyReader::take_one(Partial& partial, const char* cursor, const ch
   const std::string_view bytes(cursor, static_cast<std::size_t>(end - cursor));
   ReplyHead head;
   const HeadStatus status = read_head(bytes, head);
-  if (status == HeadStatus::bad) return nullptr;
+  if (status == HeadStatus::bad) return bad(bytes);
   if (status == HeadStatus::incomplete) {
     partial.bytes.assign(bytes);
     return end;
@@ -158,7 +159,7 @@ const char* ReplyReader::resume(Partial& partial, const char* cursor, const char
 
     ReplyHead head;
     const HeadStatus status = read_head(partial.bytes, head);
-    if (status == HeadStatus::bad) return nullptr;
+    if (status == HeadStatus::bad) return bad(partial.bytes);
     if (status == HeadStatus::incomplete) continue;
     const std::uint64_t size = head.head_size + head.body_size;
     if (partial.bytes.size() >= size) {
@@ -176,19 +177,30 @@ const char* ReplyReader::resume(Partial& partial, const char* cursor, const char
 
 // Asked once for each reply whose body is not here yet: counts the large ones.
 bool ReplyReader::wants_body(const ReplyHead& head) {
-  if (head.body_size <= checked_size_max) return true;
+  if (head.body_size <= checked_size_max || sampled_) return true;
   if (head.body_size > sampled_size_max || !head.json) return false;
   return large_bodies_++ % sample_every == 0;
 }
 
+const char* ReplyReader::bad(std::string_view bytes) {
+  note("a reply that cannot be framed", bytes);
+  return nullptr;
+}
+
+void ReplyReader::note(std::string_view sentence, std::string_view reply) {
+  if (kinds_.first.empty()) kinds_.first = std::string(sentence) + ":\n" + excerpt(reply);
+}
+
 bool ReplyReader::judge_status(const ReplyHead& head) {
   const bool good = head.status == 200 || head.status == 202 || head.status == 204;
-  if (!good) ++counts_.status_errors;
-  return good;
+  if (good) return true;
+  ++counts_.status_errors;
+  ++kinds_.by_status[head.status];
+  return false;
 }
 
 void ReplyReader::judge(const ReplyHead& head, std::string_view reply) {
-  if (reply == last_good_) {  // It came in pieces.
+  if (!sampled_ && reply == last_good_) {  // It came in pieces.
     ++counts_.bodies_checked;
     return;
   }
@@ -198,9 +210,12 @@ void ReplyReader::judge(const ReplyHead& head, std::string_view reply) {
     const RpcVerdict verdict = check_rpc(reply.substr(head.head_size));
     if (!verdict.valid || verdict.errors != 0) {
       ++counts_.rpc_errors;
+      if (verdict.valid) count_codes(reply.substr(head.head_size), kinds_.by_code);
       good = false;
     }
   }
+  if (!good) note("a reply that is no good answer", reply);
+  if (tape_ != nullptr) return judge_tracked(head, reply, good);
   if (good && reply.size() <= checked_size_max) last_good_.assign(reply);
 }
 

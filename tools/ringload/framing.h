@@ -7,8 +7,12 @@
 // and the body. Whatever differs (the Date field once a second) is read field by field.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "tools/ringload/tape.h"
 
 namespace ringload {
 
@@ -17,6 +21,7 @@ struct Partial {
   std::string bytes;       // from the first byte of the reply
   std::uint64_t size = 0;  // of the whole reply, once its head is complete; before that 0
   std::uint64_t left = 0;  // bytes of an unchecked large body still to come
+  bool sampled = false;    // the reply is to be checked in full
 };
 
 struct ReplyCounts {
@@ -25,6 +30,15 @@ struct ReplyCounts {
   std::uint64_t rpc_errors = 0;     // replies with a JSON-RPC error, or with JSON that is no answer
   std::uint64_t bodies_checked = 0;
   std::uint64_t bodies_unchecked = 0;  // large ones between two samples
+  std::uint64_t full_checks = 0;       // of which `wrong` failed
+  std::uint64_t wrong = 0;
+};
+
+// Which errors there were.
+struct ErrorKinds {
+  std::map<std::int64_t, std::uint64_t> by_status;  // HTTP
+  std::map<std::int64_t, std::uint64_t> by_code;    // JSON-RPC
+  std::string first;  // a sentence and the first bytes of the first reply that was no good one
 };
 
 struct ReplyHead {
@@ -49,10 +63,22 @@ class ReplyReader {
     bool bad = false;           // the rest cannot be framed; the connection is of no use any more
   };
 
-  // Takes the next bytes of a connection.
+  ReplyReader() = default;
+  ReplyReader(const ReplyReader&) = delete;
+  ReplyReader& operator=(const ReplyReader&) = delete;
+
+  // Takes the next bytes of a connection, when all requests are the same.
   Fed feed(Partial& partial, const char* data, std::size_t size);
 
+  // Must come before feed_tracked(). check_every: each so-manieth reply is checked in full; 0:
+  // none. Requires: the tape outlives the reader.
+  void follow(const Tape& tape, std::uint64_t check_every);
+  // The same for requests from a tape; `expect` is the position of the request that the next reply
+  // belongs to. Replies are compared with the last good one of their own message, id by id.
+  Fed feed_tracked(Partial& partial, std::uint32_t& expect, const char* data, std::size_t size);
+
   [[nodiscard]] const ReplyCounts& counts() const { return counts_; }
+  [[nodiscard]] const ErrorKinds& kinds() const { return kinds_; }
 
   static constexpr std::size_t head_size_max = 16u << 10;
   // Bodies up to this size are checked always, larger ones once in sample_every.
@@ -66,14 +92,34 @@ class ReplyReader {
   const char* take_one(Partial& partial, const char* cursor, const char* end, Fed& fed);
   const char* resume(Partial& partial, const char* cursor, const char* end, Fed& fed);
 
+  // A whole good reply, and where in it the id of its call stands.
+  struct Memo {
+    std::string reply;
+    std::size_t id_begin = 0;
+    std::size_t id_size = 0;  // 0: the reply is compared as a whole
+  };
+
+  static bool is_like(const Memo& memo, std::string_view id, const char* data);
+  bool begin_reply(Partial& partial, std::uint32_t expect);
+  const char* bad(std::string_view bytes);
   void begin_partial(Partial& partial, const ReplyHead& head, std::string_view bytes);
   bool wants_body(const ReplyHead& head);
   bool judge_status(const ReplyHead& head);
   void judge(const ReplyHead& head, std::string_view reply);
+  void judge_tracked(const ReplyHead& head, std::string_view reply, bool good);
+  void note(std::string_view sentence, std::string_view reply);
 
   std::string last_good_;  // a whole reply; empty before the first
   ReplyCounts counts_;
   std::uint64_t large_bodies_ = 0;
+
+  const Tape* tape_ = nullptr;
+  std::vector<Memo> memos_;  // one for each message of the tape
+  std::uint32_t expect_ = 0;
+  std::uint64_t check_every_ = 0;
+  std::uint64_t begun_ = 0;
+  bool sampled_ = false;  // of the reply at hand
+  ErrorKinds kinds_;
 };
 
 }  // namespace ringload

@@ -12,21 +12,32 @@ namespace ringload {
 struct Total {
   Window window;  // `ns` is the longest of all threads
   ReplyCounts replies;
+  ErrorKinds kinds;
+  std::uint64_t connects = 0;
+  std::uint64_t reconnects = 0;
+  std::uint64_t unconnected = 0;
   std::uint64_t closed = 0;
+  std::uint64_t reset = 0;
+  std::uint64_t timeouts = 0;
   std::uint64_t malformed = 0;
   std::uint64_t lost = 0;
+  std::uint64_t unsent = 0;
   bool stalled = false;
 };
 
-// Adds up all threads; latencies go to `latency`.
-Total add_up(const std::vector<const Outcome*>& outcomes, ringrpc::base::Histogram& latency);
+// Durations of all threads.
+struct Durations {
+  ringrpc::base::Histogram latency;
+  ringrpc::base::Histogram connecting;
+};
+
+// Adds up all threads.
+Total add_up(const std::vector<const Outcome*>& outcomes, Durations& durations);
 
 // Returns: true when every request of the run got a good answer, and at least one did.
 bool all_good(const Total& total);
 
-std::string text_report(const Options& options, const Total& total,
-                        const ringrpc::base::Histogram& latency);
-std::string json_report(const Options& options, const Total& total,
-                        const ringrpc::base::Histogram& latency);
+std::string text_report(const Options& options, const Total& total, const Durations& durations);
+std::string json_report(const Options& options, const Total& total, const Durations& durations);
 
 }  // namespace ringload

@@ -80,6 +80,10 @@ bool Ring::register_sockets(std::span<const int> sockets, std::string& error) {
   return code >= 0 || refused(error, "cannot register the sockets", -code);
 }
 
+bool Ring::replace_socket(std::uint32_t slot, int fd) {
+  return io_uring_register_files_update(&ring_, slot, &fd, 1) == 1;
+}
+
 io_uring_sqe* Ring::take_sqe() {
   io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
   if (sqe == nullptr) [[unlikely]] {
@@ -97,6 +101,13 @@ void Ring::name(io_uring_sqe* sqe, Kind kind, std::uint32_t slot) {
 void Ring::connect(std::uint32_t slot, int fd, const sockaddr* address, socklen_t address_size) {
   io_uring_sqe* const sqe = take_sqe();
   io_uring_prep_connect(sqe, fd, address, address_size);
+  name(sqe, Kind::connect, slot);
+}
+
+void Ring::connect(std::uint32_t slot, const sockaddr* address, socklen_t address_size) {
+  io_uring_sqe* const sqe = take_sqe();
+  io_uring_prep_connect(sqe, static_cast<int>(slot), address, address_size);
+  sqe->flags |= IOSQE_FIXED_FILE;
   name(sqe, Kind::connect, slot);
 }
 
@@ -134,6 +145,19 @@ void Ring::wait() {
   ++enters_;
   // EINTR and EBUSY (completions wait for room) leave something to do or to try again.
   io_uring_submit_and_wait(&ring_, 1);
+}
+
+void Ring::wait_for(std::uint64_t ns) {
+  ++enters_;
+  if (ns == 0) {
+    io_uring_submit_and_get_events(&ring_);
+    return;
+  }
+  __kernel_timespec time{};
+  time.tv_sec = static_cast<long long>(ns / 1'000'000'000);
+  time.tv_nsec = static_cast<long long>(ns % 1'000'000'000);
+  io_uring_cqe* cqe = nullptr;
+  io_uring_submit_and_wait_timeout(&ring_, &cqe, 1, &time, nullptr);
 }
 
 void Ring::spin() {

@@ -43,7 +43,12 @@ class Ring {
   // Makes the descriptors reachable as slots 0, 1, ...; they may be closed afterwards.
   bool register_sockets(std::span<const int> sockets, std::string& error);
 
+  // Puts another descriptor in a slot's place; it may be closed afterwards.
+  bool replace_socket(std::uint32_t slot, int fd);
+
   void connect(std::uint32_t slot, int fd, const sockaddr* address, socklen_t address_size);
+  // Of a registered socket. The address stays where it is until the completion.
+  void connect(std::uint32_t slot, const sockaddr* address, socklen_t address_size);
   void receive(std::uint32_t slot);
   void send(std::uint32_t slot, const char* data, std::size_t size);
   void shut(std::uint32_t slot);  // both directions, so that an armed receive ends
@@ -52,6 +57,8 @@ class Ring {
 
   // Submits what is queued, and sleeps until a completion is there.
   void wait();
+  // The same, but no longer than that; 0 only submits and looks.
+  void wait_for(std::uint64_t ns);
   // The same without sleeping: looks again and again.
   void spin();
 
@@ -81,6 +88,7 @@ class Ring {
                           index, buffer_count - 1, given_++);
   }
 
+  [[nodiscard]] bool has_completions() const { return io_uring_cq_ready(&ring_) != 0; }
   [[nodiscard]] std::uint64_t enters() const { return enters_; }
 
   static constexpr std::uint64_t tick_ms = 20;

@@ -41,6 +41,7 @@ void Runner::run() {
     start_load();
     while (phase_ != Phase::over) turn();
     outcome_.replies = reader_.counts();
+    outcome_.kinds = reader_.kinds();
   }
   ring_.stop();
 }
@@ -57,30 +58,49 @@ bool Runner::prepare() {
   batches_.resize(std::size_t{count} * batches_each_);
   due_.reserve(count);
   live_ = count;
+  outcome_.connects = count;
+  tracked_ = options.tracked();
+  if (tracked_) reader_.follow(plan_.tape, options.check_every);
+  if (options.open_loop || options.churn != 0) refill_ = Refill::slow;
   return ring_.start(outcome_.error) &&
          open_connections(ring_, plan_.target, first_, count, options.connections,
-                          nanoseconds(options.timeout), outcome_.error);
+                          nanoseconds(options.timeout), nanoseconds(options.spread),
+                          outcome_.error);
 }
 
 void Runner::start_load() {
   const Options& options = plan_.options;
   now_ = last_reply_ = ringrpc::base::monotonic_ns();
+  requests_left_ = never;
+  if (options.requests != 0) requests_left_ = share(options.requests, index_, options.threads);
+  if (options.open_loop) start_open();
   if (options.requests != 0) {
-    requests_left_ = share(options.requests, index_, options.threads);
     begin_window();
+    if (options.timed) next_edge_ = window_begin_ + nanoseconds(options.seconds);
   } else {
-    requests_left_ = never;
     next_edge_ = now_ + nanoseconds(options.warmup);
   }
   for (std::uint32_t slot = 0; slot < connections_.size(); ++slot) {
+    Connection& connection = connections_[slot];
+    connection.life_left = options.churn;
+    connection.special = tracked_;
+    connection.next_sent = connection.next_reply = static_cast<std::uint32_t>(
+        tracked_ ? std::uint64_t{plan_.tape.size()} * (first_ + slot) / options.connections : 0);
     ring_.receive(slot);
-    make_requests(slot, connections_[slot], options.depth);
+    if (refill_ == Refill::slow) {
+      refill(slot, connection);
+    } else {
+      make_requests(slot, connection, options.depth, now_);
+    }
   }
+  if (options.open_loop) pump();
   flush();
 }
 
 void Runner::turn() {
-  if (plan_.options.spin) {
+  if (plan_.options.open_loop) [[unlikely]] {
+    sleep();
+  } else if (plan_.options.spin) {
     ring_.spin();
   } else {
     ring_.wait();
@@ -89,6 +109,8 @@ void Runner::turn() {
   ring_.drain([this](const Completion& completion) { take(completion); });
   if (now_ >= next_edge_) [[unlikely]]
     advance();
+  if (plan_.options.open_loop) [[unlikely]]
+    pump();
   flush();
 }
 
@@ -101,6 +123,7 @@ void Runner::take(const Completion& completion) {
     case Kind::tick:
       return tick();
     case Kind::connect:
+      return connected(completion.slot, completion.result);
     case Kind::shut:
       return;
   }
@@ -112,9 +135,12 @@ void Runner::received(std::uint32_t slot, const Completion& completion) {
     const auto size = static_cast<std::size_t>(completion.result);
     running_.bytes_in += size;
     ++running_.receives;
+    const char* const data = ring_.buffer(completion.buffer);
     ReplyReader::Fed fed;
-    if (!connection.over) {
-      fed = reader_.feed(connection.partial, ring_.buffer(completion.buffer), size);
+    if (!connection.special) [[likely]] {
+      fed = reader_.feed(connection.partial, data, size);
+    } else if (!connection.over) {
+      fed = reader_.feed_tracked(connection.partial, connection.next_reply, data, size);
     }
     ring_.give(completion.buffer);
     if (fed.replies > connection.unanswered) {  // More than was asked for.
@@ -126,9 +152,12 @@ void Runner::received(std::uint32_t slot, const Completion& completion) {
   }
   if (completion.more) [[likely]]
     return;
-  if (connection.over) return;
+  if (connection.over) {
+    connection.receiving = false;
+    return reopen(slot, connection);
+  }
   if (completion.result > 0 || completion.result == -ENOBUFS) return ring_.receive(slot);
-  end(slot, connection, outcome_.closed);
+  end(slot, connection, completion.result == 0 ? outcome_.closed : outcome_.reset);
 }
 
 void Runner::settle(std::uint32_t slot, Connection& connection, std::uint32_t replies) {
@@ -136,26 +165,42 @@ void Runner::settle(std::uint32_t slot, Connection& connection, std::uint32_t re
   running_.answered += replies;
   connection.unanswered -= replies;
   unanswered_ -= replies;
+  Batch& oldest = batch(slot, connection.batch_first);
+  if (oldest.count == replies) [[likely]] {
+    record(oldest.time, replies);
+    ++connection.batch_first;
+  } else {
+    settle_batches(slot, connection, replies);
+  }
+  if (refill_ == Refill::closed) {
+    make_requests(slot, connection, replies, now_);
+  } else if (refill_ == Refill::slow) {
+    refill(slot, connection);
+  }
+  if (unanswered_ == 0) [[unlikely]]
+    settled_all();
+}
+
+// Replies to a part of a batch, or to more than one.
+void Runner::settle_batches(std::uint32_t slot, Connection& connection, std::uint32_t replies) {
   for (std::uint32_t left = replies; left != 0;) {
     RINGRPC_ASSERT(connection.batch_first != connection.batch_end, slot, left);
     Batch& oldest = batch(slot, connection.batch_first);
     const std::uint32_t count = std::min(left, oldest.count);
-    if (phase_ == Phase::measuring) outcome_.latency.record(now_ - oldest.time, count);
+    record(oldest.time, count);
     oldest.count -= count;
     left -= count;
     if (oldest.count == 0) ++connection.batch_first;
   }
-  if (phase_ < Phase::draining) make_requests(slot, connection, replies);
-  if (unanswered_ == 0) [[unlikely]]
-    finish();
 }
 
 // A request's time begins here, even when it must wait for an earlier send.
-void Runner::make_requests(std::uint32_t slot, Connection& connection, std::uint32_t count) {
+void Runner::make_requests(std::uint32_t slot, Connection& connection, std::uint32_t count,
+                           std::uint64_t time) {
   count = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, requests_left_));
   if (count == 0) return;
   if (requests_left_ != never) requests_left_ -= count;
-  batch(slot, connection.batch_end++) = Batch{now_, count};
+  batch(slot, connection.batch_end++) = Batch{time, count};
   connection.unanswered += count;
   connection.owed += count;
   unanswered_ += count;
@@ -169,6 +214,10 @@ void Runner::flush() {
     Connection& connection = connections_[slot];
     connection.listed = false;
     if (connection.send_size != 0 || connection.owed == 0 || connection.over) continue;
+    if (tracked_) [[unlikely]] {
+      send_tape(slot, connection);
+      continue;
+    }
     const std::uint32_t count = std::min(connection.owed, plan_.requests_per_send);
     connection.owed -= count;
     connection.send_offset = 0;
@@ -178,15 +227,32 @@ void Runner::flush() {
   due_.clear();
 }
 
+void Runner::send_tape(std::uint32_t slot, Connection& connection) {
+  const Tape& tape = plan_.tape;
+  const std::uint32_t first = connection.next_sent;
+  const std::uint32_t count =
+      std::min({connection.owed, plan_.requests_per_send, tape.size() - first});
+  connection.owed -= count;
+  connection.next_sent = first + count == tape.size() ? 0 : first + count;
+  connection.send_begin = tape.begin(first);
+  connection.send_offset = 0;
+  connection.send_size = static_cast<std::uint32_t>(tape.begin(first + count) - tape.begin(first));
+  ring_.send(slot, tape.bytes().data() + connection.send_begin, connection.send_size);
+}
+
 void Runner::sent(std::uint32_t slot, std::int32_t result) {
   Connection& connection = connections_[slot];
   ++running_.sends;
-  if (connection.over) return;
-  if (result < 0) return end(slot, connection, outcome_.closed);
+  if (connection.over) [[unlikely]] {
+    connection.send_size = 0;
+    return reopen(slot, connection);
+  }
+  if (result < 0) return end(slot, connection, outcome_.reset);
   running_.bytes_out += static_cast<std::uint64_t>(result);
   connection.send_offset += static_cast<std::uint32_t>(result);
   if (connection.send_offset != connection.send_size) {
-    return ring_.send(slot, plan_.requests.data() + connection.send_offset,
+    const char* const begin = tracked_ ? plan_.tape.bytes().data() : plan_.requests.data();
+    return ring_.send(slot, begin + connection.send_begin + connection.send_offset,
                       connection.send_size - connection.send_offset);
   }
   connection.send_size = 0;
@@ -197,7 +263,8 @@ void Runner::sent(std::uint32_t slot, std::int32_t result) {
 
 void Runner::end(std::uint32_t slot, Connection& connection, std::uint64_t& reason) {
   ++reason;
-  connection.over = true;
+  connection.over = connection.special = true;
+  connection.stage = Stage::down;
   outcome_.lost += connection.unanswered;
   unanswered_ -= connection.unanswered;
   connection.unanswered = 0;
@@ -208,10 +275,26 @@ void Runner::end(std::uint32_t slot, Connection& connection, std::uint64_t& reas
 
 void Runner::tick() {
   ring_.tick();
-  if (live_ == 0 || unanswered_ == 0) return finish();
-  if (now_ - last_reply_ <= nanoseconds(plan_.options.timeout)) return;
-  outcome_.stalled = true;
-  finish();
+  publish();
+  if (live_ == 0 || (unanswered_ == 0 && !may_make_more())) return finish();
+  if (unanswered_ != 0 && now_ - last_reply_ > nanoseconds(plan_.options.timeout)) {
+    outcome_.stalled = true;
+    return finish();
+  }
+  if (now_ >= next_scan_) scan();
+}
+
+void Runner::publish() {
+  const ReplyCounts& replies = reader_.counts();
+  constexpr auto order = std::memory_order_relaxed;  // Each figure stands alone.
+  live_now_.answered.store(replies.replies, order);
+  live_now_.errors.store(replies.status_errors + replies.rpc_errors + replies.wrong +
+                             outcome_.closed + outcome_.reset + outcome_.timeouts +
+                             outcome_.malformed + outcome_.unconnected,
+                         order);
+  live_now_.late.store(running_.late, order);
+  live_now_.connections.store(live_, order);
+  live_now_.measuring.store(phase_ != Phase::warming, order);
 }
 
 // Called when the time of a phase has passed.
@@ -219,9 +302,11 @@ void Runner::advance() {
   if (phase_ == Phase::warming) {
     begin_window();
     next_edge_ = window_begin_ + nanoseconds(plan_.options.seconds);
+    if (plan_.options.open_loop) next_edge_ = schedule_end_;
   } else if (phase_ == Phase::measuring) {
     end_window();
     phase_ = Phase::draining;
+    if (!plan_.options.open_loop) refill_ = Refill::none;
     next_edge_ = now_ + nanoseconds(plan_.options.timeout);
   } else {
     finish();
@@ -239,11 +324,18 @@ void Runner::begin_window() {
   }
   running_.own = thread_cpu_time();
   window_begin_ = now_ = ringrpc::base::monotonic_ns();
+  record_begin_ = 0;
+  record_span_ = never;
+  if (!plan_.options.open_loop || plan_.options.requests != 0) return;
+  record_begin_ = origin_ + nanoseconds(plan_.options.warmup);
+  record_span_ = nanoseconds(plan_.options.seconds);
 }
 
 void Runner::end_window() {
   if (phase_ != Phase::measuring) return;
   outcome_.window = running_;
+  // What an open loop has made counts until it is answered, so that nothing slow gets lost.
+  if (!plan_.options.open_loop) record_span_ = 0;
   outcome_.window.ns = now_ - window_begin_;
   outcome_.window.enters = ring_.enters() - running_.enters;
   outcome_.window.own = thread_cpu_time() - running_.own;
@@ -253,7 +345,12 @@ void Runner::end_window() {
 }
 
 void Runner::finish() {
+  if (phase_ == Phase::over) return;
   end_window();
+  outcome_.unsent += overdue();
+  outcome_.window.late = running_.late;  // also what left after the window's end
+  outcome_.window.late_blocked = running_.late_blocked;
+  outcome_.window.late_max_ns = running_.late_max_ns;
   outcome_.lost += unanswered_;
   unanswered_ = 0;
   phase_ = Phase::over;

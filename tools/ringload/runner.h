@@ -1,6 +1,6 @@
 #pragma once
 
-// One load thread: a closed loop over its connections.
+// One load thread: a closed or an open loop over its connections.
 
 #include <atomic>
 #include <barrier>
@@ -9,12 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/histogram.h"
 #include "tools/ringload/connect.h"
-#include "tools/ringload/cpu_time.h"
 #include "tools/ringload/framing.h"
 #include "tools/ringload/options.h"
+#include "tools/ringload/outcome.h"
 #include "tools/ringload/ring.h"
+#include "tools/ringload/schedule.h"
+#include "tools/ringload/tape.h"
 
 namespace ringload {
 
@@ -22,7 +23,8 @@ namespace ringload {
 struct Plan {
   const Options& options;
   Target target;
-  std::string requests;  // copies of the one request, as many as one send carries
+  Tape tape;
+  std::string requests;  // not tracked: copies of the one request, as many as one send carries
   std::uint32_t request_size = 0;
   std::uint32_t requests_per_send = 0;
   std::barrier<> ready;             // all threads are connected, or have failed
@@ -31,39 +33,15 @@ struct Plan {
   Plan(const Options& o, std::uint32_t threads) : options(o), ready(threads) {}
 };
 
-// What happened in the measured time.
-struct Window {
-  std::uint64_t ns = 0;
-  std::uint64_t answered = 0;
-  std::uint64_t bytes_in = 0;
-  std::uint64_t bytes_out = 0;
-  std::uint64_t enters = 0;
-  std::uint64_t receives = 0;
-  std::uint64_t sends = 0;
-  CpuTime own;
-  CpuTime server;  // the first thread only
-};
-
-// What one thread saw.
-struct Outcome {
-  ringrpc::base::Histogram latency;  // of the window
-  Window window;
-  ReplyCounts replies;          // these and the rest: of the whole run
-  std::uint64_t closed = 0;     // connections that the server ended
-  std::uint64_t malformed = 0;  // connections given up because of what came
-  std::uint64_t lost = 0;       // requests that were never answered
-  bool stalled = false;         // no reply for the timeout
-  std::string error;            // why it could not start
-};
-
 // Owns:   its ring, its connections. Thread: run() on one thread, outcome() after it has ended.
-// A connection that ends is reported and not opened again.
+// A connection that the server ends is reported and not opened again.
 class Runner {
  public:
   Runner(Plan& plan, std::uint32_t index);
 
   void run();
   [[nodiscard]] const Outcome& outcome() const { return outcome_; }
+  [[nodiscard]] const Live& live() const { return live_now_; }  // any thread
 
  private:
   enum class Phase : std::uint8_t { warming, measuring, draining, over };
@@ -74,6 +52,10 @@ class Runner {
     std::uint32_t count = 0;
   };
 
+  // Why settle() may make the next requests: at once, after a look at more, or not any more.
+  enum class Refill : std::uint8_t { closed, slow, none };
+  enum class Stage : std::uint8_t { up, closing, connecting, down };
+
   struct Connection {
     Partial partial;
     std::uint32_t unanswered = 0;   // requests made: sent, being sent, or owed
@@ -83,7 +65,17 @@ class Runner {
     std::uint32_t send_offset = 0;  // what an unfinished send has taken so far
     std::uint32_t send_size = 0;    // 0: no send in flight
     bool listed = false;
-    bool over = false;
+    bool special = false;  // over, or its replies are tracked
+    bool over = false;     // not to be used, for now or for good
+    bool free = false;     // open loop: stands in the ring of free connections
+    bool receiving = true;
+    Stage stage = Stage::up;
+    std::uint32_t life_left = 0;  // churn: requests until it is closed
+    std::uint32_t next_sent = 0;  // positions on the tape
+    std::uint32_t next_reply = 0;
+    std::uint64_t send_begin = 0;  // where on the tape the send in flight began
+    std::uint64_t mark = 0;        // what a scan saw last, and since when
+    std::uint64_t mark_time = 0;
   };
 
   bool prepare();
@@ -93,14 +85,39 @@ class Runner {
   void received(std::uint32_t slot, const Completion& completion);
   void sent(std::uint32_t slot, std::int32_t result);
   void settle(std::uint32_t slot, Connection& connection, std::uint32_t replies);
-  void make_requests(std::uint32_t slot, Connection& connection, std::uint32_t count);
+  void settle_batches(std::uint32_t slot, Connection& connection, std::uint32_t replies);
+  void make_requests(std::uint32_t slot, Connection& connection, std::uint32_t count,
+                     std::uint64_t time);
   void flush();
+  void send_tape(std::uint32_t slot, Connection& connection);
   void end(std::uint32_t slot, Connection& connection, std::uint64_t& reason);
   void tick();
   void advance();
   void begin_window();
   void end_window();
   void finish();
+  void publish();
+
+  // runner_open.cpp
+  void start_open();
+  void sleep();
+  void pump();
+  void schedule_next();
+  [[nodiscard]] std::uint64_t overdue() const;
+  void mark_free(std::uint32_t slot, Connection& connection);
+
+  // runner_life.cpp
+  void refill(std::uint32_t slot, Connection& connection);
+  void settled_all();
+  void recycle(std::uint32_t slot, Connection& connection);
+  void reopen(std::uint32_t slot, Connection& connection);
+  void connected(std::uint32_t slot, std::int32_t result);
+  void scan();
+  [[nodiscard]] bool may_make_more() const;
+
+  void record(std::uint64_t time, std::uint32_t count) {
+    if (time - record_begin_ < record_span_) outcome_.latency.record(now_ - time, count);
+  }
 
   Batch& batch(std::uint32_t slot, std::uint32_t position) {
     return batches_[std::size_t{slot} * batches_each_ + (position & (batches_each_ - 1))];
@@ -116,14 +133,32 @@ class Runner {
   std::vector<Batch> batches_;
   std::vector<std::uint32_t> due_;  // slots with something to send
   Phase phase_ = Phase::warming;
-  std::uint64_t now_ = 0;        // the turn's time
-  std::uint64_t next_edge_ = 0;  // when the phase ends by time
+  Refill refill_ = Refill::closed;
+  bool tracked_ = false;
+  std::uint64_t record_begin_ = 0;  // latencies count of requests from here,
+  std::uint64_t record_span_ = 0;   // and for so long
+  std::uint64_t now_ = 0;           // the turn's time
+  std::uint64_t next_edge_ = 0;     // when the phase ends by time
   std::uint64_t window_begin_ = 0;
   std::uint64_t last_reply_ = 0;     // when
   std::uint64_t requests_left_ = 0;  // that may still be made
   std::uint64_t unanswered_ = 0;     // on all connections
   std::uint32_t live_ = 0;           // connections
   Window running_;                   // counts go on after the window's end
+  std::uint64_t next_scan_ = 0;
+
+  // Open loop. Times of requests are those at which they are due.
+  std::vector<std::uint32_t> free_;  // a ring of slots with room for a request
+  std::uint32_t free_first_ = 0;     // free-running positions in it
+  std::uint32_t free_end_ = 0;
+  std::uint64_t origin_ = 0;        // when the schedule began
+  std::uint64_t scheduled_ = 0;     // requests of this thread that were made
+  std::uint64_t next_due_ = 0;      // when the next one is due
+  std::uint64_t schedule_end_ = 0;  // what is due from here on is not made
+  bool blocked_ = false;            // what was due found no connection free
+  std::uint64_t reconnects_ = 0;
+
+  Live live_now_;
   Outcome outcome_;
 };
 

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/common/url.h"
 #include "tools/ringload/cpu_time.h"
 #include "tools/ringload/request.h"
 #include "tools/ringload/rpc_check.h"
-#include "tools/common/url.h"
 
 namespace ringload {
 namespace {

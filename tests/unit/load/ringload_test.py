@@ -7,10 +7,15 @@ Method: small servers in this process; one run of the program for each; no timed
 """
 
 import json
+import os
+import pty
+import re
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 import unittest
 
 RINGLOAD = ""
@@ -29,6 +34,7 @@ class FakeServer:
     def __init__(self, behave, backlog=128):
         self.behave = behave
         self.requests = []
+        self.accepted = []  # when
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=backlog)
         self.port = self.listener.getsockname()[1]
         self.acceptor = threading.Thread(target=self.accept, daemon=True)
@@ -41,6 +47,7 @@ class FakeServer:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
+            self.accepted.append(time.monotonic())
             threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
 
     def serve(self, connection):
@@ -49,6 +56,10 @@ class FakeServer:
                 self.behave(connection, self.read(connection))
             except OSError:
                 pass
+
+    def serve_one(self, behave):
+        self.behave = behave
+        self.serve(self.listener.accept()[0])
 
     def read(self, connection):
         buffer = b""
@@ -79,6 +90,25 @@ class FakeServer:
             self.listener.shutdown(socket.SHUT_RDWR)
             self.acceptor.join()
         self.listener.close()
+
+
+RESET = b"\1\0\0\0\0\0\0\0"  # of SO_LINGER: closing resets
+
+
+def answering(change=lambda call, answer: answer):
+    """Answers each call with 5 and its own id, a batch with an array; change may spoil it."""
+    def behave(connection, requests):
+        for request in requests:
+            body = json.loads(request.partition(b"\r\n\r\n")[2])
+            calls = body if isinstance(body, list) else [body]
+            answers = [change(call, {"jsonrpc": "2.0", "result": 5, "id": call["id"]})
+                       for call in calls if "id" in call]
+            if not answers:
+                connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+            else:
+                text = json.dumps(answers if isinstance(body, list) else answers[0])
+                connection.sendall(reply(text.encode()))
+    return behave
 
 
 def always(answer):
@@ -129,7 +159,6 @@ class RingloadTest(unittest.TestCase):
         self.assertEqual(done["answered"], 6)
 
     def file(self, text):
-        import tempfile
         handle = tempfile.NamedTemporaryFile("w", suffix=".json")
         self.addCleanup(handle.close)
         handle.write(text)
@@ -156,11 +185,14 @@ class RingloadTest(unittest.TestCase):
         with FakeServer(always(reply(status=b"500 Internal Server Error"))) as server:
             report = self.load(server, "--requests", 10, "--connections", 2, code=1)
             self.assertEqual(report["errors"]["status"], 10)
+            self.assertEqual(report["errors"]["by_status"], {"500": 10})
+            self.assertIn("500 Internal Server Error", report["errors"]["first"])
 
     def test_a_json_rpc_error_is_an_error(self):
         with FakeServer(always(reply(ERROR))) as server:
             report = self.load(server, "--requests", 10, "--connections", 2, code=1)
             self.assertEqual(report["errors"]["rpc"], 10)
+            self.assertEqual(report["errors"]["by_code"], {"-32601": 10})
 
     def test_a_server_that_closes_is_reported(self):
         def behave(connection, requests):
@@ -191,10 +223,11 @@ class RingloadTest(unittest.TestCase):
     def test_a_server_that_resets_is_reported(self):
         def behave(connection, requests):
             next(requests)
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         with FakeServer(behave) as server:
             report = self.load(server, "--requests", 100, "--connections", 4, "--depth", 8, code=1)
-            self.assertEqual(report["errors"]["closed"], 4)
+            self.assertEqual(report["errors"]["closed"], 0)
+            self.assertEqual(report["errors"]["reset"], 4)
             self.assertEqual(report["answered"], 0)
 
     def test_a_silent_server_is_given_up(self):
@@ -244,7 +277,24 @@ class RingloadTest(unittest.TestCase):
                           ("http://a/", "--connections", "0"), ("http://a/", "--depth", "x"),
                           ("http://a/", "--seconds", "-1"), ("http://a/", "--header", "no colon"),
                           ("http://a/", "--threads", "2", "--connections", "1"),
-                          ("http://a/", "--requests", "5", "--seconds", "1"),
+                          ("http://a/", "--seconds", "nan"), ("http://a/", "--timeout", "inf"),
+                          ("http://a/", "--rate", "0"), ("http://a/", "--rate", "nan"),
+                          ("http://a/", "--rate", "5", "--ramp", "1:2:3"),
+                          ("http://a/", "--ramp", "1:2"), ("http://a/", "--ramp", "1:2:0"),
+                          ("http://a/", "--ramp", "0:0:1"), ("http://a/", "--ramp", "1:2:3x"),
+                          ("http://a/", "--ramp", "-1:2:3"), ("http://a/", "--ramp", "a:b:c"),
+                          ("http://a/", "--churn", "0"), ("http://a/", "--batch", "0"),
+                          ("http://a/", "--batch", "2", "--body", "[]"),
+                          ("http://a/", "--batch", "2", "--body", "x"),
+                          ("http://a/", "--check", "0"), ("http://a/", "--check", "1",
+                                                          "--body", "x"),
+                          ("http://a/", "--fresh-ids", "--body", "{"),
+                          ("http://a/", "--expect", "{"), ("http://a/", "--expect="),
+                          ("http://a/", "--spread", "-1"), ("http://a/", "--spectrum="),
+                          ("http://a/", "--bodies", "/nowhere/at/all"),
+                          ("http://a/", "--bodies", "/dev/null"),
+                          ("http://a/", "--bodies", "/dev/null", "--body", "{}"),
+                          ("http://a:65536/",), ("http://a/\x01",),
                           ("http://a/", "--body", "x", "--body-file", "y"),
                           ("http://a/", "--body-file", "/nowhere/at/all"),
                           ("http://a/", "--connections", "1000000", "--depth", "4096")):
@@ -257,6 +307,313 @@ class RingloadTest(unittest.TestCase):
         self.assertIn("--connections", self.run_program("--help").stdout)
         self.assertEqual(self.run_program("--help").returncode, 0)
         self.assertIn("ringload", self.run_program("--version").stdout)
+
+    def test_each_option_stands_in_a_group_of_the_help(self):
+        text = self.run_program("--help").stdout
+        groups = re.split(r"^(\w.*):$", text, flags=re.M)
+        for name, options in (("What is sent", ("--body", "--bodies", "--batch", "--fresh-ids")),
+                              ("How it is sent", ("--connections", "--depth", "--churn", "--rate",
+                                                  "--ramp", "--spread", "--threads", "--spin")),
+                              ("How long", ("--seconds", "--requests", "--warmup", "--timeout")),
+                              ("What comes out", ("--check", "--expect", "--spectrum", "--json",
+                                                  "--server-pid", "--progress"))):
+            group = groups[groups.index(name) + 1]
+            for option in options:
+                self.assertIn(option, group, name)
+
+    # --- Open loop ---
+
+    def test_an_open_loop_sends_all_at_their_times(self):
+        for threads in (1, 3):
+            with FakeServer(always(reply())) as server:
+                report = self.load(server, "--rate", 2000, "--requests", 301, "--connections", 6,
+                                   "--depth", 4, "--threads", threads, code=0)
+                self.assertEqual(len(server.requests), 301)
+                self.assertEqual(report["latency_us"]["count"], 301)
+                self.assertGreaterEqual(report["seconds"], 299 / 2000)
+                self.assertEqual(report["rate"], {"from": 2000, "to": 2000, "ramp_seconds": 0})
+
+    def stalling(self, at, seconds):
+        """Answers, but does nothing for a while when that many requests have come."""
+        count = []
+
+        def behave(connection, requests):
+            for _ in requests:
+                count.append(1)
+                if len(count) == at:
+                    time.sleep(seconds)  # This is the fault, not a wait for anything.
+                connection.sendall(reply())
+        return behave
+
+    def test_a_stall_counts_for_all_requests_that_it_held_up(self):
+        with FakeServer(self.stalling(10, 0.4)) as server:
+            report = self.load(server, "--rate", 200, "--requests", 100, "--connections", 1,
+                               code=0)
+        # 40 and more were due in the first 0.2 s of the stall, and left 0.2 s late at least.
+        self.assertGreaterEqual(report["latency_us"]["p75"], 200_000)
+        self.assertGreaterEqual(report["late"]["count"], 40)
+        self.assertGreaterEqual(report["late"]["blocked"], 40)
+        self.assertGreaterEqual(report["late"]["max_us"], 350_000)
+        with FakeServer(self.stalling(10, 0.4)) as server:
+            closed = self.load(server, "--requests", 100, "--connections", 1, code=0)
+        self.assertLess(closed["latency_us"]["p90"], 200_000)  # The closed loop hides it.
+        self.assertNotIn("late", closed)
+
+    def test_what_is_due_before_the_end_counts_though_it_is_answered_after_it(self):
+        with FakeServer(self.stalling(40, 0.6)) as server:
+            report = self.load(server, "--rate", 200, "--seconds", 0.4, "--warmup", 0,
+                               "--connections", 1, code=0)
+            self.assertEqual(len(server.requests), 80)
+        self.assertEqual(report["latency_us"]["count"], 80)
+        self.assertGreater(report["latency_us"]["p50"], 300_000)
+
+    def test_a_dead_server_leaves_requests_unsent(self):
+        with FakeServer(lambda connection, requests: list(requests)) as server:
+            report = self.load(server, "--rate", 100, "--seconds", 30, "--timeout", 0.3,
+                               "--warmup", 0, "--connections", 2, code=1)
+        self.assertEqual(report["errors"]["lost"], 2)
+        self.assertGreater(report["errors"]["unsent"], 10)
+
+    def test_an_idle_open_loop_is_not_a_silent_server(self):
+        with FakeServer(always(reply())) as server:
+            report = self.load(server, "--rate", 2, "--requests", 3, "--timeout", 0.2, code=0)
+            self.assertEqual(report["answered"], 3)
+
+    def test_a_ramp_sends_what_its_rates_add_up_to(self):
+        for ramp in ("100:1000:0.5", "1000:100:0.5"):
+            with FakeServer(always(reply())) as server:
+                self.load(server, "--ramp", ramp, "--warmup", 0, "--connections", 8, code=0)
+                self.assertIn(len(server.requests), (274, 275, 276))
+
+    def test_an_open_loop_may_spin(self):
+        with FakeServer(always(reply())) as server:
+            report = self.load(server, "--rate", 1000, "--requests", 100, "--spin", code=0)
+            self.assertEqual(report["answered"], 100)
+
+    def test_the_first_of_two_bounds_ends_the_run(self):
+        with FakeServer(always(reply())) as server:
+            report = self.load(server, "--requests", 1 << 40, "--seconds", 0.2, code=0)
+            self.assertGreater(report["answered"], 0)
+        for loop in ((), ("--rate", 1000)):
+            with FakeServer(always(reply())) as server:
+                report = self.load(server, "--requests", 50, "--seconds", 600, *loop, code=0)
+                self.assertEqual(report["answered"], 50)
+
+    # --- Connections ---
+
+    def test_connections_are_closed_after_so_many_requests(self):
+        for loop in ((), ("--depth", 3), ("--rate", 3000), ("--rate", 3000, "--depth", 4),
+                     ("--threads", 2), ("--fresh-ids",)):
+            counts = []
+
+            def behave(connection, requests):
+                counts.append(0)
+                index = len(counts) - 1
+                for request in requests:
+                    counts[index] += 1
+                    answering()(connection, [request])
+            with self.subTest(loop=loop), FakeServer(behave) as server:
+                report = self.load(server, "--requests", 200, "--connections", 4, "--churn", 7,
+                                   *loop, code=0)
+                self.assertEqual(sum(counts), 200)
+                self.assertLessEqual(max(counts), 7)
+                self.assertGreaterEqual(len(counts), 200 // 7)
+                self.assertEqual(report["connects"]["count"], len(server.accepted))
+                self.assertEqual(report["connects"]["again"], len(server.accepted) - 4)
+
+    def test_churn_by_time_ends(self):
+        with FakeServer(always(reply())) as server:
+            report = self.load(server, "--seconds", 0.3, "--warmup", 0.1, "--connections", 3,
+                               "--churn", 1, code=0)
+            self.assertGreater(report["connects"]["again"], 0)
+
+    def test_a_server_that_refuses_reconnects_is_reported(self):
+        first = threading.Event()
+
+        def behave(connection, requests):
+            next(requests)
+            server.listener.close()
+            first.set()
+            connection.sendall(reply())
+            list(requests)
+        server = FakeServer(None)
+        acceptor = threading.Thread(target=lambda: server.serve_one(behave), daemon=True)
+        acceptor.start()
+        report = self.load(server, "--requests", 10, "--connections", 1, "--churn", 1,
+                           "--timeout", 5, code=1)
+        acceptor.join(10)
+        self.assertEqual(report["errors"]["connect"], 1)
+        self.assertEqual(report["answered"], 1)
+
+    def test_one_silent_connection_is_given_up_alone(self):
+        first = threading.Lock()
+
+        def behave(connection, requests):
+            silent = first.acquire(blocking=False)
+            for _ in requests:
+                if not silent:
+                    connection.sendall(reply())
+        with FakeServer(behave) as server:
+            report = self.load(server, "--seconds", 2, "--timeout", 0.4, "--connections", 4, code=1)
+        self.assertEqual((1, 1), (report["errors"]["timeout"], report["errors"]["lost"]))
+        self.assertFalse(report["errors"]["stalled"])
+
+    def test_connections_are_opened_over_a_time(self):
+        with FakeServer(always(reply())) as server:
+            self.load(server, "--requests", 20, "--connections", 4, "--spread", 0.4, code=0)
+            self.assertEqual(len(server.accepted), 4)
+            self.assertGreaterEqual(server.accepted[-1] - server.accepted[0], 0.25)
+
+    # --- Bodies and checks ---
+
+    def test_a_batch_repeats_the_body_with_ids_of_its_own(self):
+        with FakeServer(answering()) as server:
+            report = self.load(server, "--batch", 3, "--requests", 20, "--connections", 2, code=0)
+            calls = json.loads(server.requests[0].partition(b"\r\n\r\n")[2])
+            self.assertEqual([1, 2, 3], [call["id"] for call in calls])
+            self.assertAlmostEqual(report["calls_per_second"], 3 * report["per_second"], delta=1)
+
+    def test_bodies_from_a_file_are_mixed_by_weight(self):
+        lines = ('# three kinds\n6 {"jsonrpc":"2.0","method":"a","id":1} 5\n\n'
+                 '3 {"jsonrpc":"2.0","method":"b","params":[1],"id":"x"} 5\n'
+                 '{"jsonrpc":"2.0","method":"c"}\n')
+        for more in ((), ("--depth", 5), ("--check", 1), ("--fresh-ids", "--threads", 2)):
+            with self.subTest(more=more), FakeServer(answering()) as server:
+                self.load(server, "--bodies", self.file(lines), "--requests", 1000,
+                          "--connections", 4, *more, code=0)
+                seen = [json.loads(request.partition(b"\r\n\r\n")[2])["method"]
+                        for request in server.requests]
+                for method, share in (("a", 600), ("b", 300), ("c", 100)):
+                    self.assertAlmostEqual(seen.count(method), share, delta=100)
+
+    def test_mixed_bodies_may_be_batched(self):
+        lines = '{"jsonrpc":"2.0","method":"a","id":1} 5\n{"jsonrpc":"2.0","method":"c"}\n'
+        with FakeServer(answering()) as server:
+            self.load(server, "--bodies", self.file(lines), "--batch", 4, "--requests", 100,
+                      "--check", 1, code=0)
+
+    def test_a_bad_line_of_bodies_is_named(self):
+        done = self.run_program("--bodies", self.file("{}\n{\n"), "http://a/")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("line 2", done.stderr)
+
+    def test_fresh_ids_differ_and_must_come_back(self):
+        with FakeServer(answering()) as server:
+            report = self.load(server, "--fresh-ids", "--requests", 500, "--depth", 8, code=0)
+            ids = {json.loads(request.partition(b"\r\n\r\n")[2])["id"]
+                   for request in server.requests}
+            self.assertGreater(len(ids), 250)
+            self.assertEqual(report["errors"]["wrong"], 0)
+
+    def test_a_reply_with_the_id_of_another_is_wrong(self):
+        first = threading.Lock()
+
+        def spoil(call, answer):
+            if call["id"] == wrong_id and first.acquire(blocking=False):
+                answer["id"] = 9999
+            return answer
+        for flags in (("--fresh-ids",), ("--check", 1), ("--check", 1000)):
+            first, wrong_id = threading.Lock(), 1100
+            with self.subTest(flags=flags), FakeServer(answering(spoil)) as server:
+                done = self.run_program(*flags, "--requests", 200, "--connections", 1,
+                                        f"http://127.0.0.1:{server.port}/rpc")
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertIn("wrong 1", done.stdout)
+                self.assertIn("9999", done.stderr)
+                self.assertIn("HTTP/1.1 200 OK", done.stderr)
+
+    def test_a_full_check_finds_what_the_light_one_passes(self):
+        for words, answer in (
+                ("the result is 6, not 5", lambda call: reply(BODY.replace(b"5", b"6"))),
+                ("no JSON object", lambda call: reply(BODY.replace(b"5", b"05"))),
+                ("a member x", lambda call: reply(BODY.replace(b'"result"', b'"x":1,"result"'))),
+                ("not HTTP/1.1", lambda call: reply().replace(b"1.1", b"1.0")),
+                ("no token", lambda call: reply().replace(b"Content-T", b"A b: c\r\nContent-T")),
+                ("not application/json", lambda call: reply().replace(b"json\r", b"jsan\r"))):
+            def behave(connection, requests):
+                for request in requests:
+                    call = json.loads(request.partition(b"\r\n\r\n")[2])
+                    text = answer(call).replace(b'"id":1}', b'"id":%d}' % call["id"])
+                    head, _, body = text.partition(b"\r\n\r\n")
+                    head = re.sub(rb"Length: \d+", b"Length: %d" % len(body), head)
+                    connection.sendall(head + b"\r\n\r\n" + body)
+            with self.subTest(words=words), FakeServer(behave) as server:
+                report = self.load(server, "--requests", 20, "--connections", 1, code=0)
+                self.assertEqual(report["full_checks"], 0)
+                report = self.load(server, "--requests", 20, "--connections", 1, "--check", 5,
+                                   code=1)
+                self.assertEqual(report["full_checks"], 4)
+                self.assertGreaterEqual(report["errors"]["wrong"], 4)
+                self.assertIn(words, report["errors"]["first"])
+
+    def test_the_expected_result_can_be_given(self):
+        for expected, code in (("5", 0), (" 5 ", 0), ("6", 1)):
+            with FakeServer(answering()) as server:
+                report = self.load(server, "--requests", 2000, "--expect", expected,
+                                   "--body", '{"jsonrpc":"2.0","method":"m","id":1}', code=code)
+                self.assertEqual(report["full_checks"], 2)
+
+    def test_statuses_and_truncated_and_slow_replies_are_told_apart(self):
+        half = reply()[:-5]
+
+        def truncated(connection, requests):
+            next(requests)
+            connection.sendall(half)
+
+        def slow(connection, requests):
+            for _ in requests:
+                connection.sendall(half)
+                threading.Event().wait(0.02)
+                connection.sendall(reply()[-5:])
+        busy = reply(ERROR.replace(b"-32601", b"-31001"), b"503 Service Unavailable")
+        for behave, code, kind in ((truncated, 1, "closed"), (slow, 0, None),
+                                   (always(busy), 1, "status")):
+            with FakeServer(behave) as server:
+                report = self.load(server, "--requests", 4, "--connections", 2, code=code)
+                if kind is not None:
+                    self.assertGreater(report["errors"][kind], 0)
+        self.assertEqual({"503": 4}, report["errors"]["by_status"])
+        self.assertEqual({"-31001": 4}, report["errors"]["by_code"])
+
+    # --- What comes out ---
+
+    def test_the_spectrum_is_written(self):
+        with tempfile.TemporaryDirectory() as folder, FakeServer(always(reply())) as server:
+            name = os.path.join(folder, "a.hgrm")
+            self.load(server, "--requests", 100, "--spectrum", name, code=0)
+            with open(name, encoding="ascii") as file:
+                text = file.read()
+            self.assertRegex(text, r"^ +Value +Percentile TotalCount 1/\(1-Percentile\)\n\n")
+            self.assertRegex(text, r"\n +\d+\.\d{3} 1\.0{12} +100\n#\[Mean")
+            done = self.run_program("--requests", 10, "--spectrum", "-",
+                                    f"http://127.0.0.1:{server.port}/")
+            self.assertIn("#[Max", done.stdout)
+            done = self.run_program("--requests", 10, "--spectrum", folder,
+                                    f"http://127.0.0.1:{server.port}/")
+            self.assertEqual(3, done.returncode)
+            self.assertIn("cannot write", done.stderr)
+
+    def test_progress_is_a_line_each_second(self):
+        with FakeServer(always(reply())) as server:
+            arguments = (RINGLOAD, "--seconds", "1.3", "--rate", "200",
+                         f"http://127.0.0.1:{server.port}/")
+            done = self.run_program("--progress", *arguments[1:])
+            self.assertRegex(done.stderr, r"^ +1\.\d s +\d+/s  p99 .* errors 0  late \d+  conn")
+            self.assertEqual("", self.run_program(*arguments[1:]).stderr)
+            ours, theirs = pty.openpty()
+            subprocess.run(arguments, stdout=subprocess.PIPE, stderr=theirs, timeout=60, check=True)
+            os.close(theirs)
+            self.assertIn(b"\r   1.", os.read(ours, 4096))
+            os.close(ours)
+
+    def test_a_report_that_cannot_be_written_is_exit_code_3(self):
+        with FakeServer(always(reply())) as server, open("/dev/full", "w", encoding="ascii") as out:
+            for arguments in (("--requests", "5", f"http://127.0.0.1:{server.port}/"), ("--help",),
+                              ("--show-request", "http://a/")):
+                done = subprocess.run([RINGLOAD, *arguments], stdout=out, stderr=subprocess.PIPE,
+                                      timeout=60, check=False)
+                self.assertEqual(3, done.returncode)
+                self.assertIn(b"cannot write to stdout", done.stderr)
 
     def test_the_request_can_be_shown(self):
         done = self.run_program("--show-request", "--header", "Host: a", "--header", "B: c",
