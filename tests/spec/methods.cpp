@@ -1,11 +1,14 @@
 #include "tests/spec/methods.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -107,6 +110,12 @@ void add_typed(Server& server) {
   server.method("wrong.text", []() { return std::string("\xff"); });
 }
 
+// What nobody may reach: their counts tell.
+void add_hidden(Server& server) {
+  server.method("smuggled", []() { return true; });
+  server.method("admin.stop", []() { return true; });
+}
+
 }  // namespace
 
 bool add_methods(Server& server, std::string_view set, std::uint32_t reply_size_max) {
@@ -116,10 +125,43 @@ bool add_methods(Server& server, std::string_view set, std::uint32_t reply_size_
     add_specification(server);
   } else if (set == "typed") {
     add_typed(server);
+  } else if (set == "attacked") {
+    ringrpcd::add_methods(server, reply_size_max);
+    add_hidden(server);
   } else {
     return false;
   }
   return true;
+}
+
+std::string read_options(const std::map<std::string, std::string>& settings, Options& options,
+                         std::string& methods) {
+  const std::pair<const char*, std::uint32_t*> numbers[] = {
+      {"message_size_max", &options.message_size_max},
+      {"reply_size_max", &options.reply_size_max},
+      {"batch_length_max", &options.batch_length_max},
+      {"head_timeout_ms", &options.head_timeout_ms},
+      {"idle_timeout_ms", &options.idle_timeout_ms},
+      {"body_grace_ms", &options.body_grace_ms},
+      {"stall_timeout_ms", &options.stall_timeout_ms},
+      {"linger_timeout_ms", &options.linger_timeout_ms},
+  };
+  for (const auto& [name, value] : settings) {
+    if (name == "methods") {
+      methods = value;
+    } else if (name == "host") {
+      options.hosts.push_back(value);
+    } else if (name == "origin") {
+      options.origins.push_back(value);
+    } else {
+      const auto number =
+          std::find_if(std::begin(numbers), std::end(numbers),
+                       [&name = name](const auto& one) { return one.first == name; });
+      if (number == std::end(numbers)) return name;
+      *number->second = static_cast<std::uint32_t>(std::stoul(value));
+    }
+  }
+  return {};
 }
 
 }  // namespace ringrpc::testing

@@ -178,6 +178,11 @@ std::string Player::play_steps(const Conversation& conversation, const Cuts& cut
       case Step::Kind::close:
         complaint = read_end();
         break;
+      case Step::Kind::reset:
+      case Step::Kind::pass:
+      case Step::Kind::hold:
+        complaint = "not played here";
+        break;
     }
     if (!complaint.empty()) return complaint;
   }

@@ -67,25 +67,7 @@ class Conversations : public ::testing::Test {
     options.pin = false;
     options.connections_max = 16;  // With debug checks on, each turn looks at all of them.
     std::string methods = "demo";
-    for (const auto& [name, value] : file_.options) {
-      const auto number = [&value = value] {
-        return static_cast<std::uint32_t>(std::stoul(value));
-      };
-      if (name == "methods")
-        methods = value;
-      else if (name == "message_size_max")
-        options.message_size_max = number();
-      else if (name == "reply_size_max")
-        options.reply_size_max = number();
-      else if (name == "batch_length_max")
-        options.batch_length_max = number();
-      else if (name == "host")
-        options.hosts.push_back(value);
-      else if (name == "origin")
-        options.origins.push_back(value);
-      else
-        FAIL() << "no option of a server: " << name;
-    }
+    ASSERT_EQ(read_options(file_.options, options, methods), "");
     server_ = std::make_unique<Server>(options);
     ASSERT_TRUE(add_methods(*server_, methods, options.reply_size_max)) << methods;
     if (mode_ == Mode::in_memory) return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -56,6 +57,22 @@ std::vector<Section> read_sections(std::istream& in) {
   return sections;
 }
 
+// The texts that a file gives names to, for <<NAME>> in all its blocks.
+using Texts = std::map<std::string, std::string>;
+
+Texts read_texts(const std::vector<Section>& sections) {
+  Texts texts;
+  for (const Section& section : sections) {
+    for (const Block& block : section.blocks) {
+      if (block.kind != "text") continue;
+      std::string text = with_texts(block.text, texts);
+      std::erase(text, '\n');
+      texts[block.argument] = std::move(text);
+    }
+  }
+  return texts;
+}
+
 // A reply's block: fields, an empty line, the body. Without fields the text is the body.
 ExpectedReply read_reply(const Block& block, const std::string& text) {
   ExpectedReply reply;
@@ -104,6 +121,44 @@ void read_counts(const std::string& text, Conversation& out) {
   }
 }
 
+std::uint32_t number(const std::string& text) {
+  return static_cast<std::uint32_t>(std::stoul(text));
+}
+
+// "STATUS [times N]": with a number, <<#>> in the body is the reply's own.
+void read_replies(const Block& block, const std::string& text, Conversation& out) {
+  constexpr std::string_view word = "times ";
+  const std::size_t at = block.argument.find(word);
+  const std::uint32_t times =
+      at == block.argument.npos ? 1 : number(block.argument.substr(at + word.size()));
+  for (std::uint32_t i = 0; i < times; ++i) {
+    Step step;
+    step.kind = Step::Kind::reply;
+    step.reply = read_reply(block, with_texts(text, {{"#", std::to_string(i)}}));
+    out.steps.push_back(std::move(step));
+  }
+}
+
+// What happens without bytes.
+std::optional<Step> read_event(const Block& block) {
+  Step step;
+  if (block.kind == "finish") {
+    step.kind = Step::Kind::finish;
+  } else if (block.kind == "close") {
+    step.kind = Step::Kind::close;
+  } else if (block.kind == "reset") {
+    step.kind = Step::Kind::reset;
+  } else if (block.kind == "hold") {
+    step.kind = Step::Kind::hold;
+  } else if (block.kind == "pass") {
+    step.kind = Step::Kind::pass;
+    step.pace_ms = number(block.argument);
+  } else {
+    return std::nullopt;
+  }
+  return step;
+}
+
 // Adds what one block says. Returns: a complaint, empty when all is well.
 std::string read_block(const Block& block, const Variant& variant, Conversation& out) {
   const std::string text = variant.apply(block.text);
@@ -115,29 +170,51 @@ std::string read_block(const Block& block, const Variant& variant, Conversation&
     } else {
       step.bytes = block.kind == "request" ? request_bytes(text) : escaped_bytes(text);
     }
+    if (block.argument.starts_with("pace ")) step.pace_ms = number(block.argument.substr(5));
     out.steps.push_back(std::move(step));
     if (block.argument == "sockets") out.sockets_only = true;
     return {};
   }
   if (block.kind == "reply") {
-    Step step;
-    step.kind = Step::Kind::reply;
-    step.reply = read_reply(block, text);
-    out.steps.push_back(std::move(step));
+    read_replies(block, text, out);
     return {};
   }
-  if (block.kind == "finish" || block.kind == "close") {
-    Step step;
-    step.kind = block.kind == "close" ? Step::Kind::close : Step::Kind::finish;
-    out.steps.push_back(std::move(step));
+  if (const std::optional<Step> step = read_event(block); step.has_value()) {
+    out.steps.push_back(*step);
     return {};
+  }
+  if (block.kind == "took") {
+    std::istringstream words(block.argument);
+    out.took_ms.emplace();
+    words >> out.took_ms->first >> out.took_ms->second;
+    return words.fail() ? "two times are needed" : "";
   }
   if (block.kind == "calls") return read_calls(text, out) ? "" : "calls are lines of NAME COUNT";
   if (block.kind == "counts") {
     read_counts(text, out);
     return {};
   }
-  return block.kind == "each" ? "" : "there is no block called " + block.kind;
+  return block.kind == "each" || block.kind == "text" ? ""
+                                                      : "there is no block called " + block.kind;
+}
+
+// The lines of an `each` block; "numbers FROM TO" and "bytes FROM TO" (hex) stand for theirs.
+void add_variants(const Block& block, std::vector<Variant>& out) {
+  std::istringstream words(block.argument);
+  std::string kind;
+  int first = 0;
+  int last = -1;
+  words >> kind;
+  if (kind == "bytes") words >> std::hex;
+  words >> first >> last;
+  for (int i = first; i <= last; ++i) {
+    char code[16];
+    std::snprintf(code, sizeof(code), kind == "bytes" ? "\\x%02x" : "%d", i);
+    out.push_back({code, block.line});
+  }
+  std::istringstream lines(block.text);
+  int number = block.line;
+  for (std::string line; std::getline(lines, line);) out.push_back({line, ++number});
 }
 
 // One conversation, or one for each line of its `each` block.
@@ -145,9 +222,7 @@ std::string read_section(const Section& section, ConversationFile& out) {
   std::vector<Variant> variants;
   for (const Block& block : section.blocks) {
     if (block.kind != "each") continue;
-    std::istringstream lines(block.text);
-    int number = block.line;
-    for (std::string line; std::getline(lines, line);) variants.push_back({line, ++number});
+    add_variants(block, variants);
   }
   if (variants.empty()) variants.push_back({{}, section.line});
   for (const Variant& variant : variants) {
@@ -180,7 +255,8 @@ bool Conversation::is_single() const {
 
 bool Conversation::stays_open() const {
   return steps.empty() ||
-         (steps.back().kind != Step::Kind::close && steps.back().kind != Step::Kind::finish);
+         (steps.back().kind != Step::Kind::close && steps.back().kind != Step::Kind::finish &&
+          steps.back().kind != Step::Kind::reset && steps.back().kind != Step::Kind::hold);
 }
 
 std::size_t Conversation::sent_size() const {
@@ -199,7 +275,11 @@ ConversationFile read_conversations(const std::string& path) {
     file.error = "cannot read " + path;
     return file;
   }
-  const std::vector<Section> sections = read_sections(in);
+  std::vector<Section> sections = read_sections(in);
+  const Texts texts = read_texts(sections);
+  for (Section& section : sections) {
+    for (Block& block : section.blocks) block.text = with_texts(block.text, texts);
+  }
   for (const Block& block : sections.front().blocks) {
     if (block.kind != "server") continue;
     std::istringstream words(block.text);

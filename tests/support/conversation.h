@@ -1,7 +1,8 @@
 #pragma once
 
 // Conversations between a client and a server, written as Markdown: tests/spec/README.md tells the
-// notation. Parsed here, played by tests/spec (sockets, in memory) and by the simulation.
+// notation. Parsed here, played by tests/spec (sockets, in memory), by tests/attack (many at once)
+// and by the simulation.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,9 +32,13 @@ struct Step {
     reply,   // the server answers
     finish,  // the client has nothing more to send (FIN)
     close,   // the server ends the connection, and nothing else came before
+    reset,   // the same, and not gently
+    pass,    // time passes in which the server neither says anything nor ends the connection
+    hold,    // the client takes nothing more of what the server sends
   };
   Kind kind = Kind::send;
   std::string bytes;                   // of a send
+  std::uint32_t pace_ms = 0;           // of a send: before each byte; of a pass: all of it
   std::optional<std::string> message;  // of a send: the JSON that it carries, when it is one call
   ExpectedReply reply;                 // of a reply
 };
@@ -47,6 +52,8 @@ struct Conversation {
   // Lines of the metrics and by how much they grow.
   std::vector<std::pair<std::string, std::uint64_t>> counts;
   bool sockets_only = false;
+  // Milliseconds from its beginning to its end: the least and the most.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> took_ms;
 
   // Whether it is one request and its answer, which needs no connection.
   [[nodiscard]] bool is_single() const;

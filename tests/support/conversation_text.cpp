@@ -34,12 +34,19 @@ std::string expand_one(std::string_view inside) {
   }
   if (digits == 0 || digits == inside.size()) return "<<" + std::string(inside) + ">>";
   const unsigned long count = std::stoul(std::string(inside.substr(0, digits)));
+  const bool numbers = inside[digits] == '#';
   const bool commas = inside[digits] == ',';
   const std::string_view one = inside.substr(digits + 1);
   std::string text;
   for (unsigned long i = 0; i < count; ++i) {
     if (commas && i != 0) text += ',';
-    text += one;
+    if (numbers) {
+      std::string copy(one);
+      replace_all(copy, "#", std::to_string(i));
+      text += copy;
+    } else {
+      text += one;
+    }
   }
   return text;
 }
@@ -53,6 +60,11 @@ std::string Variant::apply(std::string text) const {
   replace_all(
       text, "<<out>>",
       at == line.npos ? std::string_view() : std::string_view(line).substr(at + arrow.size()));
+  return text;
+}
+
+std::string with_texts(std::string text, const std::map<std::string, std::string>& texts) {
+  for (const auto& [name, with] : texts) replace_all(text, "<<" + name + ">>", with);
   return text;
 }
 

@@ -2,6 +2,7 @@
 
 // How the text of a block becomes bytes.
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -16,7 +17,11 @@ struct Variant {
   [[nodiscard]] std::string apply(std::string text) const;
 };
 
-// Replaces <<N*TEXT>>, <<N,TEXT>> (with commas between) and <<x HEX HEX>>, inner ones first.
+// Replaces <<NAME>> for each name.
+std::string with_texts(std::string text, const std::map<std::string, std::string>& texts);
+
+// Replaces <<N*TEXT>>, <<N,TEXT>> (with commas between), <<N#TEXT>> (each # is the number of its
+// copy) and <<x HEX HEX>>, inner ones first.
 std::string expand(std::string_view source);
 
 // The text of a `bytes` block: \r \n \t \0 \\ and \xHH; line ends of the file count for nothing.

@@ -1,0 +1,99 @@
+#include "tests/sim/sim_server.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "engine/serve/server_impl.h"
+#include "tests/spec/methods.h"
+
+namespace ringrpc {
+
+// The server's own table, host policy and options, which the public door does not show: an explicit
+// instantiation may name a private member.
+template <auto Member>
+struct Door {
+  friend auto& impl_of(Server& server) { return *(server.*Member); }
+};
+auto& impl_of(Server& server);
+template struct Door<&Server::impl_>;
+
+namespace sim {
+namespace {
+
+constexpr std::uint64_t ns_per_ms = 1'000'000;
+constexpr int turns_max = 1'000'000;
+
+}  // namespace
+
+SimServer::SimServer(const std::map<std::string, std::string>& settings,
+                     std::uint32_t connections_max) {
+  Options options;
+  options.listen = "";
+  options.connections_max = connections_max;
+  std::string methods = "demo";
+  EXPECT_EQ(testing::read_options(settings, options, methods), "");
+  server_ = std::make_unique<Server>(options);
+  EXPECT_TRUE(testing::add_methods(*server_, methods, options.reply_size_max)) << methods;
+  auto& impl = impl_of(*server_);
+  serve::WorkerOptions worker = impl.worker_options();
+  worker.receive_buffers = 16;
+  worker.receive_buffer_size = 1024;
+  worker.segments = 64;
+  worker.reply_slabs = 4;
+  worker_ = std::make_unique<FakeWorker>(worker, impl.shared);
+  EXPECT_TRUE(worker_->start({}).ok());
+}
+
+bool SimServer::rest(testing::FakeIo::ClientId client, std::string& heard) {
+  for (int i = 0; i < turns_max; ++i) {
+    worker_->turn();
+    heard += io().client_read(client);
+    if (io().idle()) return true;
+  }
+  return false;
+}
+
+bool SimServer::rest() {
+  for (int i = 0; i < turns_max; ++i) {
+    worker_->turn();
+    if (io().idle()) return true;
+  }
+  return false;
+}
+
+void SimServer::pass(std::uint64_t ms) {
+  for (; ms > 0; ms -= std::min<std::uint64_t>(ms, limits::timer_slot_ms)) {
+    io().advance(std::min<std::uint64_t>(ms, limits::timer_slot_ms) * ns_per_ms);
+    worker_->turn();
+  }
+}
+
+void SimServer::begin_stop() {
+  impl_of(*server_).shared.phase.store(serve::Phase::stopping, std::memory_order_release);
+}
+
+std::map<std::string, std::uint64_t> SimServer::calls() {
+  const std::vector<std::string> names = impl_of(*server_).registry.slot_names();
+  std::map<std::string, std::uint64_t> started;
+  for (std::uint32_t slot = 0; slot < names.size(); ++slot) {
+    if (worker_->stats().started(slot) != 0) started[names[slot]] = worker_->stats().started(slot);
+  }
+  return started;
+}
+
+std::string SimServer::check_baseline() {
+  worker_->check_invariants();
+  const serve::Gauges& gauges = worker_->gauges();
+  if (worker_->connections() != 0) return "a connection stays";
+  if (io().lent_count() != 0 || gauges.buffers_lent.load() != 0) return "buffers stay lent";
+  if (gauges.partial_messages.load() != 0) return "a partial message stays";
+  if (gauges.segments.load() != 0) return "a reply stays";
+  if (gauges.large_reply_bytes.load() != 0) return "a large reply stays";
+  io().check_baseline();
+  if (counted(base::Counter::accepts) != counted(base::Counter::closes)) return "closes are amiss";
+  return {};
+}
+
+}  // namespace sim
+}  // namespace ringrpc
