@@ -332,7 +332,8 @@ def rule_ascii(path, text):
 
 
 def rule_tabs(path, text):
-    if is_text(path) and not path.startswith("tests/spec/"):  # conversations are bytes
+    # Conversations are bytes.
+    if is_text(path) and not path.startswith(("tests/spec/", "tests/attack/")):
         for line in matches(r"\t|[ \r]$", text):
             yield line, "no tabs, no blanks at a line's end"
         if text and not text.endswith("\n"):
