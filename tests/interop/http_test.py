@@ -14,7 +14,7 @@ from http_cases import Requests
 from http_differences import KINDS, difference_of, kind_of
 from support import HERE, READER, cases_of_run, dice_of, need_node, read_all, seed_of_run
 
-CASES = 6000
+CASES = 4000
 SHOWN_MAX = 10
 
 
