@@ -445,6 +445,21 @@ class Ringcall(unittest.TestCase):
             self.expect(run("ringcall", "--retries=3", server.url, "m"), 3, "", "without a resp")
             self.assertEqual(1, len(server.bodies))
 
+    def test_a_slow_reply_in_pieces_is_put_together(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            def behave():
+                peer, _ = listener.accept()
+                with peer:
+                    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    peer.recv(4096)
+                    for byte in http('{"id":1,"result":[1,2]}'):
+                        peer.sendall(bytes([byte]))
+            thread = threading.Thread(target=behave, daemon=True)
+            thread.start()
+            done = run("ringcall", "--id=1", f"http://127.0.0.1:{listener.getsockname()[1]}/", "m")
+            thread.join(10)
+        self.expect(done, 0, "[1,2]\n")
+
     def test_a_reset_exits_3(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:
             def behave():

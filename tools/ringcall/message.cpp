@@ -142,10 +142,14 @@ bool match_replies(const Message& message, const std::vector<Reply>& replies,
   }
   std::vector<bool> used(replies.size());
   std::string_view missing;
+  std::size_t i = 0;  // The search begins behind the last find: most replies come in order.
   for (const std::string& id : message.ids) {
-    std::size_t i = 0;
-    while (i != replies.size() && (used[i] || replies[i].id != id)) ++i;
-    if (i == replies.size()) {
+    std::size_t tried = 0;
+    while (tried != replies.size() && (used[i] || replies[i].id != id)) {
+      ++tried;
+      i = (i + 1) % replies.size();
+    }
+    if (tried == replies.size()) {
       missing = id;
     } else {
       used[i] = true;
@@ -153,15 +157,16 @@ bool match_replies(const Message& message, const std::vector<Reply>& replies,
     }
   }
   bool refused = false;
-  for (std::size_t i = 0; i != replies.size(); ++i) {
-    if (used[i]) continue;
-    if (replies[i].error.empty() || !is_null(replies[i].id)) {
-      error = "the reply's id is " + std::string(replies[i].id) + ", not ";
+  for (std::size_t left = 0; left != replies.size(); ++left) {
+    const Reply& reply = replies[left];
+    if (used[left]) continue;
+    if (reply.error.empty() || !is_null(reply.id)) {
+      error = "the reply's id is " + std::string(reply.id) + ", not ";
       error += message.ids.empty() ? "that of any call" : std::string(message.ids.front());
       return false;
     }
     refused = true;
-    ordered.push_back(replies[i]);
+    ordered.push_back(reply);
   }
   if (missing.empty() || refused) return true;
   error = "no reply to the call with id " + std::string(missing);

@@ -177,9 +177,10 @@ const char* ReplyReader::resume(Partial& partial, const char* cursor, const char
 
 // Asked once for each reply whose body is not here yet: counts the large ones.
 bool ReplyReader::wants_body(const ReplyHead& head) {
-  if (head.body_size <= checked_size_max || sampled_) return true;
-  if (head.body_size > sampled_size_max || !head.json) return false;
-  return large_bodies_++ % sample_every == 0;
+  if (head.body_size <= checked_size_max) return true;
+  if (head.body_size > sampled_size_max) return false;
+  if (sampled_) return true;
+  return head.json && large_bodies_++ % sample_every == 0;
 }
 
 const char* ReplyReader::bad(std::string_view bytes) {

@@ -104,13 +104,17 @@ std::string check_batch(std::string_view body, const std::vector<Call>& calls) {
   }
   std::vector<bool> seen(calls.size());
   std::vector<tools::Member> members;
+  std::size_t i = 0;  // The search begins behind the last find: most replies come in order.
   for (const std::string_view element : elements) {
     if (!tools::split_object(element, members)) return "a response is no JSON object";
     if (std::string wrong = check_members(members); !wrong.empty()) return wrong;
     const std::string_view id = tools::find_member(members, "id");
-    std::size_t i = 0;
-    while (i != calls.size() && (seen[i] || calls[i].id != id)) ++i;
-    if (i == calls.size()) return "no call waits for the id " + std::string(id.substr(0, 100));
+    std::size_t tried = 0;
+    while (tried != calls.size() && (seen[i] || calls[i].id != id)) {
+      ++tried;
+      i = (i + 1) % calls.size();
+    }
+    if (tried == calls.size()) return "no call waits for the id " + std::string(id.substr(0, 100));
     seen[i] = true;
     if (std::string wrong = check_response(members, calls[i]); !wrong.empty()) return wrong;
   }

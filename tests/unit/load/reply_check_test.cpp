@@ -206,6 +206,20 @@ TEST(TrackedTest, LargeRepliesAreCheckedWhenTheirTurnComes) {
   EXPECT_EQ(tracked.counts().wrong, 1u);
 }
 
+TEST(TrackedTest, AReplyTooLargeToKeepIsPassedOverUnchecked) {
+  Tracked tracked(fresh, 1);
+  ASSERT_TRUE(tracked.feed("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " +
+                               std::to_string(ReplyReader::sampled_size_max + 1) + "\r\n\r\n",
+                           10'000));
+  const std::string piece(1u << 20, 'x');
+  for (std::uint64_t i = 0; i != 64; ++i) ASSERT_TRUE(tracked.feed(piece, piece.size()));
+  EXPECT_EQ(tracked.counts().replies, 0u);
+  ASSERT_TRUE(tracked.feed("x" + answer("1001"), 10'000));
+  EXPECT_EQ(tracked.counts().replies, 2u);
+  EXPECT_EQ(tracked.counts().full_checks, 1u);
+  EXPECT_EQ(tracked.counts().wrong, 0u);
+}
+
 TEST(SpectrumTest, ItHasTheLayoutOfHdrHistogram) {
   const auto histogram = std::make_unique<ringrpc::base::Histogram>();
   for (std::uint64_t i = 1; i <= 10'000; ++i) histogram->record(i * 1000);

