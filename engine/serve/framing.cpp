@@ -122,6 +122,9 @@ Step Framer::full(Request& request) {
 // tightened; the order of the checks makes the verdict the same however the bytes arrive.
 http::HeadResult Framer::parse(const char* begin, const char* end) {
   constexpr auto refused = http::HeadStatus::refused;
+  const HeadLimits& most = options_.head;
+  // What lies behind the largest head is no part of one, so it is not looked at.
+  if (end - begin > std::ptrdiff_t{most.size_max}) end = begin + most.size_max;
   const http::HeadResult result = http::parse_head(begin, end, head_);
   if (result.status == refused) {
     head_counter_ = base::Counter::bad_heads;
@@ -134,9 +137,7 @@ http::HeadResult Framer::parse(const char* begin, const char* end) {
     return result;
   }
   const bool whole = result.status == http::HeadStatus::complete;
-  const HeadLimits& most = options_.head;
-  const std::ptrdiff_t size = whole ? std::ptrdiff_t{head_.head_size} : end - begin + 1;
-  if (size > std::ptrdiff_t{most.size_max}) {
+  if (!whole && end - begin == std::ptrdiff_t{most.size_max}) {
     head_counter_ = base::Counter::limit_head_size;
     return {refused, 431};
   }

@@ -72,9 +72,16 @@ class Run {
     options_.reply_slab_size = 65'536;
     options_.reply_slabs = 4;
     options_.segments = 1024;
+    options_.refusals_max = 0;
+    if (choice / 128 % 2 != 0) {
+      options_.head = {.size_max = 1024, .fields_max = 8, .target_size_max = 256};
+      options_.peer.drain_size_max = 200;
+    }
     model_ = {.rpc = {.batch_length_max = options_.batch_length_max,
                       .reply_size_max = options_.reply_size_max},
-              .message_size_max = options_.message_size_max};
+              .message_size_max = options_.message_size_max,
+              .drain_size_max = options_.peer.drain_size_max,
+              .head = options_.head};
     shared_.registry = &house.registry;
     shared_.hosts = &house.hosts;
     shared_.oracle = &house.oracle;

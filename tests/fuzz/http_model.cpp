@@ -242,6 +242,26 @@ HttpAnswer served(const Asked& asked, std::string_view body, const ServerModel& 
   return make_answer(200, text, true, {type}, &head, head.close);
 }
 
+// Judges the head that the bytes begin with as if they came one by one: the first verdict counts.
+http::HeadResult judge_head(std::string_view bytes, const serve::HeadLimits& most,
+                            http::Request& head) {
+  constexpr http::HeadResult fields_too_large{http::HeadStatus::refused, 431};
+  const bool tight = most.size_max != limits::head_size_max;
+  for (std::size_t size = tight ? 0 : bytes.size(); size <= bytes.size(); ++size) {
+    const http::test::Padded part(bytes.substr(0, size), bytes.substr(size));
+    const http::HeadResult result = http::test::parse_portable(part, head);
+    head.base = bytes.data();
+    if (result.status == http::HeadStatus::refused) return result;
+    if (result.status == http::HeadStatus::incomplete) {
+      if (size == most.size_max) return fields_too_large;
+      continue;
+    }
+    if (head.target.size > most.target_size_max) return {http::HeadStatus::refused, 414};
+    return head.field_count > most.fields_max ? fields_too_large : result;
+  }
+  return {http::HeadStatus::incomplete, 0};
+}
+
 // One request after the other.
 class Talk {
  public:
@@ -262,9 +282,8 @@ class Talk {
   // Returns: whether another request may follow.
   bool request() {
     if (rest_.empty()) return false;
-    const http::test::Padded bytes(rest_);
     http::Request head;
-    const http::HeadResult result = http::test::parse_portable(bytes, head);
+    const http::HeadResult result = judge_head(rest_, server_.head, head);
     if (result.status == http::HeadStatus::incomplete) return false;
     if (result.status == http::HeadStatus::refused) return add(broken(result.http_status), false);
     static const http::HostPolicy hosts;
@@ -283,7 +302,7 @@ class Talk {
   bool refuse(const Asked& asked) {
     const http::Request& head = asked.head;
     const bool ends = head.chunked || (head.content_length != 0 && head.expect_continue) ||
-                      head.content_length > limits::drain_size_max;
+                      head.content_length > server_.drain_size_max;
     if (!add(refused(asked, head.close || ends), false)) return false;
     rest_.remove_prefix(std::min<std::size_t>(rest_.size(), head.content_length));
     return true;

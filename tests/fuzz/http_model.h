@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/serve/worker_options.h"
 #include "tests/fuzz/rpc_model.h"
 #include "tests/support/conversation.h"
 
@@ -28,6 +29,8 @@ Chunked read_chunked(std::string_view bytes, std::uint64_t body_max);
 struct ServerModel {
   ModelLimits rpc;
   std::uint32_t message_size_max = 0;
+  std::uint32_t drain_size_max = 0;
+  serve::HeadLimits head;
 };
 
 // One answer, of which the client may hear an interim one before.
