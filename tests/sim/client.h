@@ -19,6 +19,7 @@ struct Excuses {
   bool memory = false;    // pools are small: 503, -31004 or an early end
   bool time = false;      // deadlines may have passed: 408 or an early end
   bool stopping = false;  // the server leaves: answers may carry "close", connections may end
+  bool crowd = false;     // there are more peers than connections: 503 at once
 };
 
 // Thread: one. Lifetime: the backend outlives it.

@@ -4,7 +4,7 @@
     tests/sim/planted_faults.py [--build FOLDER] [--seeds N] [NAME...]
 
 The copy is built once without a fault, where the simulation must pass, then once for each fault,
-where it must not. Only fake_worker.cpp, which includes the worker's bodies, is compiled anew.
+where it must not.
 """
 
 import argparse
@@ -43,6 +43,31 @@ FAULTS = {
         "engine/serve/worker_ends.h",
         "    connection.state = State::closing;\n    framer_.forget(connection);\n",
         "    connection.state = State::closing;\n    connection.partial = nullptr;\n"),
+    "refusal-not-counted-off": (
+        "a refused connection stays among the refused when it has ended",
+        "engine/serve/worker_ends.h",
+        "  if (connection.refused) --refused_count_;\n",
+        ""),
+    "forced-end-keeps-partial": (
+        "a forced end forgets the partial messages of every other connection only",
+        "engine/serve/worker.cpp",
+        "    worker.framer_.forget(worker.connections_[slot]);\n",
+        "    if (slot % 2 == 0) worker.framer_.forget(worker.connections_[slot]);\n"),
+    "list-size-not-lowered": (
+        "what the kernel has taken still counts as unsent",
+        "engine/serve/outbox.cpp",
+        "  segment.taken += size;\n  list.size -= size;\n",
+        "  segment.taken += size;\n  list.size -= size / 2;\n"),
+    "bytes-out-counted-as-offered": (
+        "the bytes of a send are counted as offered, not as taken",
+        "engine/serve/worker.cpp",
+        "  counters_.add(base::Counter::bytes_out, static_cast<std::uint64_t>(event.result));\n",
+        "  counters_.add(base::Counter::bytes_out, outbox_.front(connection.out).size);\n"),
+    "batch-goes-on-behind-its-budget": (
+        "calls of a batch run though its reply is full",
+        "engine/rpc/answer.cpp",
+        "         !message.budget->spent && envelope.params != ParamsKind::other &&\n",
+        "         envelope.params != ParamsKind::other &&\n"),
 }
 
 

@@ -269,6 +269,15 @@ struct Maker {
     return request;
   }
 
+  // Answered by whichever table is there when it comes.
+  Request sometimes() {
+    const std::string token = id();
+    Answer answer;
+    answer.body = reply(R"("result":"here")", token);
+    answer.or_body = error(-32601, "Method not found", token);
+    return post(call("sometimes", {}, token), answer);
+  }
+
   Request bad_head() {
     static const char* const heads[] = {
         "BAD\x01 /rpc HTTP/1.1\r\n\r\n", "POST /rpc HTTP/1.1\r\nHost : x\r\n\r\n",
@@ -318,6 +327,8 @@ struct Maker {
         return plain();
       case Weights::expects:
         return expects();
+      case Weights::sometimes:
+        return sometimes();
       case Weights::bad_head:
         return bad_head();
       default:

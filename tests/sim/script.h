@@ -22,7 +22,8 @@ struct ServerLimits {
 struct Answer {
   int status = 200;
   std::string body;
-  bool close = false;  // the connection ends after it
+  std::string or_body;  // as good, unless empty
+  bool close = false;   // the connection ends after it
   // What runs, and how often, before this answer is written.
   std::map<std::string, std::uint32_t> started;
 };
@@ -47,8 +48,9 @@ struct Weights {
     refused,  // unknown paths and methods, with bodies
     plain,    // health, OPTIONS
     expects,
-    bad_head,  // ends the script
-    closing,   // Connection: close or HTTP/1.0; ends the script
+    sometimes,  // a method that comes and goes
+    bad_head,   // ends the script
+    closing,    // Connection: close or HTTP/1.0; ends the script
     count,
   };
   std::uint32_t weight[count] = {};

@@ -4,6 +4,7 @@
 // order of everything that happens.
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <random>
 #include <string>
@@ -17,6 +18,11 @@
 #include "tests/sim/fake_worker.h"
 
 namespace ringrpc::sim {
+
+template <typename T>
+T one_of(std::mt19937_64& random, std::initializer_list<T> values) {
+  return values.begin()[random() % values.size()];
+}
 
 // What runs in simulation: sums over runs, printed to show that the faults were really there.
 struct Coverage {
@@ -43,8 +49,11 @@ class World final : public serve::Oracle {
   void choose_options();
   void hoard();
   void add_methods();
+  void add_method(std::uint32_t which);
+  void change_methods();
   void connect();
   void turn();
+  std::string check_rest();
   std::string mix();
   std::string settle();
   std::string check_answers();
@@ -54,6 +63,7 @@ class World final : public serve::Oracle {
   bool run_until_idle();
   [[nodiscard]] std::uint64_t counted(base::Counter counter) const;
   [[nodiscard]] Excuses excuses() const;
+  [[nodiscard]] std::string described() const;
 
   std::mt19937_64 random_;
   std::uint64_t seed_;
@@ -68,9 +78,12 @@ class World final : public serve::Oracle {
   bool jumps_ = false;        // time jumps while clients talk
   bool hoards_ = false;       // clients ask for much and read little
   bool stops_early_ = false;  // the server leaves while clients talk
+  bool forced_ = false;       // and does not wait for anybody
+  bool registers_ = false;    // methods are replaced, come and go while it serves
   bool stopping_ = false;
   std::uint32_t clients_max_ = 0;
   std::uint32_t turns_ = 0;
+  std::uint32_t noises_ = 0;  // methods that nobody calls
   std::unique_ptr<FakeWorker> worker_;
   std::vector<std::unique_ptr<Client>> clients_;
 };

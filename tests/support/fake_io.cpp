@@ -118,10 +118,13 @@ void FakeIo::wait(std::int64_t timeout_ns) {
   if (strikes(faults_.stale_event)) invent_stale_event();
   if (strikes(faults_.reorder)) shuffle_events();
   if (woken_.exchange(false, std::memory_order_acquire)) events_.push_back(Event{});
+  deliverable_ = strikes(faults_.few_completions) ? up_to(4) : events_.size();
+  if (deliverable_ < events_.size()) options_.counters->add(base::Counter::completion_overflows);
 }
 
 bool FakeIo::next(Event& event) {
-  if (events_.empty()) return false;
+  if (events_.empty() || deliverable_ == 0) return false;
+  --deliverable_;
   event = events_.front();
   events_.pop_front();
   if (event.kind == EventKind::woken || event.kind == EventKind::closed) return true;

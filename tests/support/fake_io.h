@@ -41,6 +41,7 @@ struct FakeFaults {
   std::uint32_t stale_event = 0;        // a completion for the former socket of a slot in use
   std::uint32_t reset = 0;              // the peer resets after any byte
   std::uint32_t accept_error = 0;       // an accept fails; the peer stays in the backlog
+  std::uint32_t few_completions = 0;    // one to four are delivered, the others in later turns
 
   // Half of the faults never strike, the others with a weight of their own: a run in which one
   // fault is frequent and its masking neighbour absent finds what an even mix does not.
@@ -177,6 +178,7 @@ class FakeIo {
   std::uint64_t bytes_received_ = 0;
   std::uint64_t bytes_sent_ = 0;
   std::deque<io::Event> events_;
+  std::size_t deliverable_ = 0;     // of them, in this turn
   std::vector<io::Handle> former_;  // handles of closed sockets
   bool draining_ = false;
   std::atomic<bool> woken_ = false;

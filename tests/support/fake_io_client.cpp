@@ -13,7 +13,7 @@ FakeFaults FakeFaults::swarm(std::uint64_t seed) {
   for (std::uint32_t* weight :
        {&faults.partial_receive, &faults.short_send, &faults.send_error, &faults.receive_error,
         &faults.delay, &faults.reorder, &faults.buffers_exhausted, &faults.end_receive,
-        &faults.stale_event, &faults.reset, &faults.accept_error}) {
+        &faults.stale_event, &faults.reset, &faults.accept_error, &faults.few_completions}) {
     if ((random() & 1) != 0) *weight = 1 + static_cast<std::uint32_t>(random() % 50);
   }
   // What ends a connection strikes seldom, or nothing would ever live long enough to be tested.
