@@ -36,7 +36,7 @@ ARROWS = {
 
 # The public headers that a folder's internals may include.
 VALUES = {"limits", "json", "fields", "result"}
-CALLS = VALUES | {"call", "async", "stream", "version"}
+CALLS = VALUES | {"call", "endpoint", "async", "stream", "version"}
 PUBLIC_ARROWS = {
     "base": {"limits"},
     "io": {"limits"},
@@ -55,7 +55,8 @@ PUBLIC_ARROWS = {
 # Public headers include public headers of their own rank or below, and the standard library. What
 # is split off a header (fields_types.h) has that header's rank.
 PUBLIC_RANK = {
-    "limits": 0, "version": 0, "result": 1, "json": 1, "fields": 2, "call": 3, "stream": 4,
+    "limits": 0, "version": 0, "result": 1, "json": 1, "fields": 2, "call": 3, "endpoint": 3,
+    "stream": 4,
     "async": 4, "server": 5, "client": 5, "mcp": 6, "a2a": 6,
 }
 
@@ -90,6 +91,7 @@ COLD = {  # file: {word: reason}
         "heap": "registration builds the next table",
         "lock": "writers of the table exclude each other; readers never lock"},
     "engine/rpc/table.h": {"lock": "the writers' lock"},
+    "engine/serve/endpoints.cpp": {"heap": "made with its worker"},
     "engine/serve/in_memory.cpp": {
         "heap": "a context is made by the first call that finds none free",
         "lock": "around that making"},

@@ -85,6 +85,7 @@ class Ladder {
         framer_({.pool = &pool_,
                  .counters = &counters_,
                  .hosts = &hosts_,
+                 .mounts = {&mount_, 1},
                  .message_size_max = ringrpc::limits::message_size_max}),
         scratch_memory_(4096),
         scratch_(scratch_memory_.data(), scratch_memory_.size()),
@@ -108,7 +109,7 @@ class Ladder {
     const ringrpc::http::HeadResult result =
         ringrpc::http::parse_head(begin, begin + request.size, head_);
     const ringrpc::serve::Admission admission =
-        ringrpc::serve::admit(head_, hosts_, ringrpc::limits::message_size_max);
+        ringrpc::serve::admit(head_, hosts_, {&mount_, 1}, ringrpc::limits::message_size_max);
     keep(admission);
     return result.status == ringrpc::http::HeadStatus::complete ? head_.content_length : 0;
   }
@@ -172,6 +173,7 @@ class Ladder {
   std::vector<Bytes> requests_;
   ringrpc::base::Counters counters_;
   ringrpc::http::HostPolicy hosts_;
+  ringrpc::serve::Mount mount_{.path = "/rpc"};
   ringrpc::serve::PartialPool pool_;
   ringrpc::serve::Framer framer_;
   ringrpc::serve::Connection connection_;

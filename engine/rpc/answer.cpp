@@ -46,7 +46,8 @@ constexpr std::uint64_t log_interval_ns = 1'000'000'000;
   out.advance(size);
 }
 
-void write_error(ErrorCode code, std::string_view id, JsonWriter& out, std::string_view reason) {
+void write_error(ErrorCode code, std::string_view id, bool with_id, JsonWriter& out,
+                 std::string_view reason) {
   out.bytes(error_begin);
   out.bytes(error_object(code));
   if (!reason.empty()) {
@@ -55,7 +56,21 @@ void write_error(ErrorCode code, std::string_view id, JsonWriter& out, std::stri
     out.bytes("\"}");
   }
   out.bytes("}");
-  write_id(id, out);
+  if (with_id) [[likely]] {
+    write_id(id, out);
+  } else {
+    out.bytes("}");
+  }
+}
+
+// Returns: whether a valid message gets an answer.
+bool is_answered(const Envelope& envelope, const EndpointOptions& rules) {
+  return envelope.kind == EnvelopeKind::call ||
+         (envelope.kind == EnvelopeKind::notification && rules.idless == Idless::answered);
+}
+
+bool allowed_id(const Envelope& envelope, IdRule rule) {
+  return envelope.id.empty() || id_allowed(envelope.id, rule);
 }
 
 }  // namespace
@@ -69,7 +84,7 @@ std::size_t Answerer::memory(std::uint32_t message_size_max, std::uint32_t batch
 }
 
 base::Status Answerer::reserve(const Options& options) {
-  RINGRPC_ASSERT(options.counters != nullptr && options.stats != nullptr);
+  RINGRPC_ASSERT(options.counters != nullptr);
   options_ = options;
   base::Status status = reader_.reserve(options.message_size_max, options.batch_length_max);
   if (!status.ok()) return status;
@@ -85,7 +100,7 @@ base::Status Answerer::reserve(const Options& options) {
 // Whatever is no single message: a batch begins, and what is refused as a whole is answered.
 void Answerer::begin_other(Message& message, ReadResult result, JsonWriter& out) {
   message.count = 0;
-  if (result.status == ReadStatus::batch && options_.profile.batches) {
+  if (result.status == ReadStatus::batch && message.rules->batches) {
     options_.counters->add(base::Counter::batches);
     message.count = result.count;
     return;
@@ -95,7 +110,7 @@ void Answerer::begin_other(Message& message, ReadResult result, JsonWriter& out)
   if (result.status == ReadStatus::parse_error) {
     if (json::take_too_deep()) options_.counters->add(base::Counter::limit_depth);
     refuse(message, ErrorCode::parse_error, {}, out);
-  } else if (!options_.profile.batches) {
+  } else if (!message.rules->batches) {
     refuse(message, ErrorCode::invalid_request, {}, out);
   } else {
     options_.counters->add(base::Counter::limit_batch_length);
@@ -113,35 +128,40 @@ void Answerer::answer(Message& message, const Envelope& envelope, const Method* 
 }
 
 // Returns: whether the envelope is one that a handler may see.
-bool Answerer::runnable(const Message& message, const Envelope& envelope) const {
+bool Answerer::runnable(const Message& message, const Envelope& envelope) {
   return (envelope.kind == EnvelopeKind::call || envelope.kind == EnvelopeKind::notification) &&
          !message.budget->spent && envelope.params != ParamsKind::other &&
-         (envelope.params != ParamsKind::array || options_.profile.positional_params);
+         (envelope.params != ParamsKind::array || message.rules->positional_params) &&
+         (message.rules->ids == IdRule::any || allowed_id(envelope, message.rules->ids));
 }
 
 // Answers what no handler sees, in the order of the checks: envelope, room, method, params.
 void Answerer::answer_refused(Message& message, const Envelope& envelope, const Method* method,
                               JsonWriter& out) {
-  if (envelope.kind == EnvelopeKind::notification) {
+  const EndpointOptions& rules = *message.rules;
+  const bool is_call = is_answered(envelope, rules);
+  if (envelope.kind == EnvelopeKind::notification && !is_call) {
     options_.counters->add(base::Counter::notifications);
-    if (method == nullptr) options_.stats->count_unknown();
+    if (method == nullptr) message.stats->count_unknown();
     return;
   }
   separate(message, out);
-  if (envelope.kind != EnvelopeKind::call) {
+  if (!is_call) {
     if (envelope.id_kind == IdKind::too_long) options_.counters->add(base::Counter::limit_id_size);
-    const bool is_response = envelope.kind == EnvelopeKind::response;
-    refuse(message, ErrorCode::invalid_request, is_response ? std::string_view() : envelope.id,
-           out);
+    const bool known = envelope.kind != EnvelopeKind::response && allowed_id(envelope, rules.ids);
+    refuse(message, ErrorCode::invalid_request, known ? envelope.id : std::string_view(), out);
+  } else if (!allowed_id(envelope, rules.ids)) {
+    refuse(message, ErrorCode::invalid_request, {}, out);
   } else if (message.budget->spent) {
     refuse(message, ErrorCode::reply_too_large, envelope.id, out);
   } else if (method == nullptr) {
-    options_.stats->count_unknown();
+    message.stats->count_unknown();
     if (envelope.method_too_long) options_.counters->add(base::Counter::limit_method_size);
     refuse(message, ErrorCode::method_not_found, envelope.id, out);
   } else {
     refuse(message, ErrorCode::invalid_params, envelope.id, out,
-           "params must be an object or an array");
+           rules.positional_params ? "params must be an object or an array"
+                                   : "params must be an object");
   }
 }
 
@@ -162,7 +182,7 @@ void Answerer::separate(Message& message, JsonWriter& out) {
 
 void Answerer::run(Message& message, const Envelope& envelope, const Method& method,
                    const Origin& origin, JsonWriter& out) {
-  const bool wanted = envelope.kind == EnvelopeKind::call;
+  const bool wanted = is_answered(envelope, *message.rules);
   if (!wanted) options_.counters->add(base::Counter::notifications);
   const std::size_t before = out.size();
   const bool answered_before = message.answered;
@@ -180,7 +200,7 @@ void Answerer::run(Message& message, const Envelope& envelope, const Method& met
             scratch_);
   Reply reply(out, wanted);
   reply.start_ = begin;
-  options_.stats->count_start(method.slot);
+  message.stats->count_start(method.slot);
   const char* const thrown = guarded_invoke(method, call, reply);
   if (thrown != nullptr) [[unlikely]] {
     options_.counters->add(base::Counter::exceptions);
@@ -233,7 +253,7 @@ void Answerer::finish_result(Message& message, const Envelope& envelope, Reply& 
 }
 
 void Answerer::note_error(Message& message, std::int32_t code, bool from_method) {
-  options_.stats->count_error(error_index(code));
+  message.stats->count_error(error_index(code));
   if (message.status == ReadStatus::batch) return;
   message.outcome.error = code;
   message.outcome.from_method = from_method;
@@ -244,7 +264,8 @@ void Answerer::note_error(Message& message, std::int32_t code, bool from_method)
 void Answerer::refuse(Message& message, ErrorCode code, std::string_view id, JsonWriter& out,
                       std::string_view reason) {
   const std::size_t begin = out.size();
-  write_error(code, id, out, reason);
+  const bool with_id = !id.empty() || message.rules->null_id_in_errors;
+  write_error(code, id, with_id, out, reason);
   if (!message.budget->spent) [[likely]] {
     const std::size_t bracket = message.status == ReadStatus::batch ? 1 : 0;
     const std::size_t size = out.size() - message.start + bracket;
@@ -252,7 +273,7 @@ void Answerer::refuse(Message& message, ErrorCode code, std::string_view id, Jso
       message.budget->spent = true;
       options_.counters->add(base::Counter::limit_reply_size);
       out.rewind(begin);
-      write_error(code, id, out, reason);
+      write_error(code, id, with_id, out, reason);
     }
   }
   note_error(message, static_cast<std::int32_t>(code), false);
@@ -264,6 +285,7 @@ Outcome Answerer::end(Message& message, JsonWriter& out) {
     message.budget->spent = true;  // Nothing follows: the bracket may use what errors have.
     out.bytes("]");
   }
+  set_status(message.outcome, *message.rules);
   return message.outcome;
 }
 

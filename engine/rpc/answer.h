@@ -12,7 +12,7 @@
 #include "engine/base/counters.h"
 #include "engine/base/status.h"
 #include "engine/json/index.h"
-#include "engine/rpc/call_stats.h"
+#include "engine/rpc/endpoint.h"
 #include "engine/rpc/envelope.h"
 #include "engine/rpc/errors.h"
 #include "engine/rpc/outcome.h"
@@ -28,6 +28,8 @@ struct Message {
   bool answered = false;    // something has been written behind start (and the bracket)
   Outcome outcome;
   Budget* budget = nullptr;
+  const EndpointOptions* rules = nullptr;
+  CallStats* stats = nullptr;
 };
 
 // Owns:   the reader, the scratch memory of decoding, the checker of users' error data.
@@ -37,9 +39,7 @@ class Answerer {
   struct Options {
     std::uint32_t message_size_max = 0;
     std::uint32_t batch_length_max = 0;
-    Profile profile;
-    base::Counters* counters = nullptr;  // outlive this object
-    CallStats* stats = nullptr;
+    base::Counters* counters = nullptr;  // outlives this object
   };
 
   Answerer() = default;
@@ -53,14 +53,16 @@ class Answerer {
   // Reads and checks the whole text, and begins the reply. What is refused as a whole is answered
   // here; else each of `count` envelopes wants one answer(), then end().
   // Requires: size <= message_size_max; limits::padding readable bytes behind the text.
-  Message read(std::string_view text, JsonWriter& out, Budget& budget) {
+  Message read(std::string_view text, const Endpoint& endpoint, JsonWriter& out, Budget& budget) {
     const ReadResult result = reader_.read(text.data(), static_cast<std::uint32_t>(text.size()));
     Message message{.status = result.status,
                     .count = result.count,
                     .start = out.size(),
                     .answered = false,
                     .outcome = {},
-                    .budget = &budget};
+                    .budget = &budget,
+                    .rules = endpoint.options,
+                    .stats = endpoint.stats};
     if (result.status != ReadStatus::single) [[unlikely]]
       begin_other(message, result, out);
     return message;
@@ -80,7 +82,7 @@ class Answerer {
 
  private:
   [[gnu::noinline]] void begin_other(Message& message, ReadResult result, JsonWriter& out);
-  [[nodiscard]] bool runnable(const Message& message, const Envelope& envelope) const;
+  [[nodiscard]] static bool runnable(const Message& message, const Envelope& envelope);
   void answer_refused(Message& message, const Envelope& envelope, const Method* method,
                       JsonWriter& out);
   void run(Message& message, const Envelope& envelope, const Method& method, const Origin& origin,

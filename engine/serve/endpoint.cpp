@@ -2,6 +2,9 @@
 
 #include <ringrpc/limits.h>
 
+#include <algorithm>
+
+#include "engine/http/chars.h"
 #include "engine/http/media.h"
 
 namespace ringrpc::serve {
@@ -10,27 +13,37 @@ namespace {
 constexpr std::string_view post_only = "POST, OPTIONS";
 constexpr std::string_view get_only = "GET, HEAD, OPTIONS";
 
+struct FixedPath {
+  std::string_view path;
+  Target target;
+};
+
+constexpr FixedPath fixed_paths[] = {
+    {"/healthz", Target::health}, {"/readyz", Target::ready}, {"/metrics", Target::metrics}};
+
 Admission refused(std::uint16_t status, rpc::ErrorCode code, base::Counter counter,
                   std::string_view allow = {}) {
   return {
       .target = Target::none, .status = status, .code = code, .counter = counter, .allow = allow};
 }
 
-Target target_of(std::string_view path) {
-  if (path == "/rpc") [[likely]]
-    return Target::rpc;
-  if (path == "/healthz") return Target::health;
-  if (path == "/readyz") return Target::ready;
-  if (path == "/metrics") return Target::metrics;
+Admission refuse_size() {
+  return refused(413, rpc::ErrorCode::request_too_large, base::Counter::limit_message_size);
+}
+
+bool is_target(char c) { return http::is_class(c, http::chars::target); }
+
+Target fixed_target(std::string_view path) {
+  for (const FixedPath& fixed : fixed_paths) {
+    if (path == fixed.path) return fixed.target;
+  }
   return Target::none;
 }
 
 // GET, HEAD and OPTIONS where they have a use, and every refusal by the method.
-Admission admit_method(const http::Request& head, Target target, std::uint32_t body_size_max) {
+Admission admit_method(const http::Request& head, Target target) {
   const std::string_view allow = target == Target::rpc ? post_only : get_only;
-  if (head.content_length > body_size_max) {
-    return refused(413, rpc::ErrorCode::request_too_large, base::Counter::limit_message_size);
-  }
+  if (head.content_length > limits::drain_size_max) return refuse_size();
   if (head.method == http::Method::options) return {.target = Target::options, .allow = allow};
   const bool reads = head.method == http::Method::get || head.method == http::Method::head;
   if (reads && target != Target::rpc) return {.target = target};
@@ -40,10 +53,55 @@ Admission admit_method(const http::Request& head, Target target, std::uint32_t b
   return refused(405, rpc::ErrorCode::invalid_request, base::Counter::bad_routes, allow);
 }
 
+Admission admit_post(const http::Request& head, const EndpointOptions& options,
+                     std::uint32_t message_size_max) {
+  if (http::media_type(head.view(head.content_type)) != http::MediaType::json ||
+      head.content_encoded) [[unlikely]] {
+    return refused(415, rpc::ErrorCode::invalid_request, base::Counter::bad_media);
+  }
+  if (options.check_accept && head.accept.present() && !http::accepts_json(head)) [[unlikely]] {
+    return refused(406, rpc::ErrorCode::invalid_request, base::Counter::bad_media);
+  }
+  if (head.content_length > message_size_max) [[unlikely]]
+    return refuse_size();
+  return {.target = Target::rpc};
+}
+
+// What every host may ask for, by path and method.
+Admission admit_path(const http::Request& head, std::span<const Mount> mounts,
+                     std::uint32_t message_size_max) {
+  const std::string_view path = head.view(head.path);
+  for (std::size_t i = 0; i < mounts.size(); ++i) {
+    if (path != mounts[i].path) continue;
+    Admission admission = head.method == http::Method::post
+                              ? admit_post(head, mounts[i].options, message_size_max)
+                              : admit_method(head, Target::rpc);
+    admission.mount = static_cast<std::uint8_t>(i);
+    admission.null_id = mounts[i].options.null_id_in_errors;
+    return admission;
+  }
+  const Target target = fixed_target(path);
+  if (target != Target::none) return admit_method(head, target);
+  if (head.method == http::Method::options && head.view(head.target) == "*") {
+    return {.target = Target::options, .allow = "GET, HEAD, POST, OPTIONS"};
+  }
+  return refused(404, rpc::ErrorCode::invalid_request, base::Counter::bad_routes);
+}
+
 }  // namespace
 
+std::string check_mount_path(std::string_view path) {
+  if (path.empty() || path.front() != '/') return "a path begins with a slash";
+  if (path.size() > limits::target_size_max) return "a path is at most as long as a target";
+  if (fixed_target(path) != Target::none) return "the server answers there itself";
+  if (!std::all_of(path.begin(), path.end(), is_target)) {
+    return "a path has the bytes that a target may have, percent-encoded as requests spell it";
+  }
+  return path.find('?') == path.npos ? "" : "a path ends before the query";
+}
+
 Admission admit(const http::Request& head, const http::HostPolicy& hosts,
-                std::uint32_t message_size_max) {
+                std::span<const Mount> mounts, std::uint32_t message_size_max) {
   // No Origin is a client that is no browser; an empty one is nobody's.
   const std::string_view origin = head.view(head.origin);
   const bool own_origin =
@@ -51,27 +109,7 @@ Admission admit(const http::Request& head, const http::HostPolicy& hosts,
   if (!http::host_allowed(head.view(head.host), hosts) || !own_origin) [[unlikely]] {
     return refused(403, rpc::ErrorCode::not_allowed, base::Counter::bad_hosts);
   }
-  const Target target = target_of(head.view(head.path));
-  if (target == Target::none) [[unlikely]] {
-    if (head.method == http::Method::options && head.view(head.target) == "*") {
-      return {.target = Target::options, .allow = "GET, HEAD, POST, OPTIONS"};
-    }
-    return refused(404, rpc::ErrorCode::invalid_request, base::Counter::bad_routes);
-  }
-  if (target != Target::rpc || head.method != http::Method::post) [[unlikely]] {
-    return admit_method(head, target, limits::drain_size_max);
-  }
-  if (http::media_type(head.view(head.content_type)) != http::MediaType::json ||
-      head.content_encoded) [[unlikely]] {
-    return refused(415, rpc::ErrorCode::invalid_request, base::Counter::bad_media);
-  }
-  if (head.accept.present() && !http::accepts_json(head)) [[unlikely]] {
-    return refused(406, rpc::ErrorCode::invalid_request, base::Counter::bad_media);
-  }
-  if (head.content_length > message_size_max) [[unlikely]] {
-    return refused(413, rpc::ErrorCode::request_too_large, base::Counter::limit_message_size);
-  }
-  return {.target = Target::rpc};
+  return admit_path(head, mounts, message_size_max);
 }
 
 }  // namespace ringrpc::serve

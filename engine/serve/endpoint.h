@@ -5,7 +5,11 @@
 // Source: the refusals and their order follow RFC 9110; the bodies are JSON-RPC errors with id
 // null.
 
+#include <ringrpc/endpoint.h>
+
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "engine/base/counters.h"
@@ -15,8 +19,17 @@
 
 namespace ringrpc::serve {
 
+// Where JSON-RPC is served, and how.
+struct Mount {
+  std::string path;
+  EndpointOptions options = {};
+};
+
+// Returns: what is wrong with a path to mount at, empty when nothing is.
+std::string check_mount_path(std::string_view path);
+
 enum class Target : std::uint8_t {
-  rpc,      // POST /rpc: JSON-RPC
+  rpc,      // POST where something is mounted: JSON-RPC
   health,   // GET /healthz
   ready,    // GET /readyz
   metrics,  // GET /metrics
@@ -27,15 +40,17 @@ enum class Target : std::uint8_t {
 // What is done with a request whose head is whole.
 struct Admission {
   Target target = Target::none;
+  std::uint8_t mount = 0;    // the position of what is mounted there
   std::uint16_t status = 0;  // of the refusal
   rpc::ErrorCode code = rpc::ErrorCode::invalid_request;
   base::Counter counter = base::Counter::bad_routes;
   std::string_view allow = {};  // for Allow: the methods that the path has
+  bool null_id = true;          // whether the error says id null
 };
 
 // Decides on a head. Requires: the head was accepted by http::parse_head.
 // Returns: a target, or Target::none with the refusal.
 Admission admit(const http::Request& head, const http::HostPolicy& hosts,
-                std::uint32_t message_size_max);
+                std::span<const Mount> mounts, std::uint32_t message_size_max);
 
 }  // namespace ringrpc::serve

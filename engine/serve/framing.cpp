@@ -58,7 +58,7 @@ Step Framer::next(Connection& connection, Input& input, Request& request, std::u
       return begin_head(connection, input, request, now_ms);
     }
     request.head = &head_;
-    request.admission = admit(head_, *options_.hosts, options_.message_size_max);
+    request.admission = admit(head_, *options_.hosts, options_.mounts, options_.message_size_max);
     memo_.remember(head_, request.admission);
   }
   request.last = request.head->close;
@@ -271,7 +271,8 @@ Step Framer::read_head(Connection& connection, Input& input, Request& request,
     if (head.status == http::HeadStatus::complete) break;
   }
   request.head = &head_;
-  request.admission = admit(*request.head, *options_.hosts, options_.message_size_max);
+  request.admission =
+      admit(*request.head, *options_.hosts, options_.mounts, options_.message_size_max);
   request.last = request.head->close;
   if (request.admission.target == Target::none) {
     connection.partial->begin += request.head->head_size;
@@ -375,7 +376,7 @@ void Framer::read_again(Partial& partial, Request& request) {
 
 Step Framer::whole(Partial& partial, Request& request) {
   read_again(partial, request);
-  request.admission = admit(head_, *options_.hosts, options_.message_size_max);
+  request.admission = admit(head_, *options_.hosts, options_.mounts, options_.message_size_max);
   RINGRPC_ASSERT(request.admission.target != Target::none, request.admission.status);
   request.body = {partial.data() + partial.begin + partial.head_size,
                   partial.message_size - partial.head_size};

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "engine/base/counters.h"
@@ -55,6 +56,7 @@ class Framer {
     PartialPool* pool;
     base::Counters* counters;
     const http::HostPolicy* hosts;
+    std::span<const Mount> mounts;
     std::uint32_t message_size_max;
     std::uint32_t drain_size_max = limits::drain_size_max;
     HeadLimits head = {};

@@ -36,7 +36,8 @@ void append_all(Outbox& outbox, OutList& out, std::string& text) {
 }  // namespace
 
 InMemoryContext::InMemoryContext(const WorkerOptions& options, WorkerShared& shared)
-    : partials(options.partial_pool_size, options.message_size_max + limits::head_size_max),
+    : endpoints(shared.mounts),
+      partials(options.partial_pool_size, options.message_size_max + limits::head_size_max),
       outbox({.slab_size = slab_size,
               .slab_count = slab_count,
               .segment_count = segment_count,
@@ -49,15 +50,14 @@ InMemoryContext::InMemoryContext(const WorkerOptions& options, WorkerShared& sha
       framer({.pool = &partials,
               .counters = &counters,
               .hosts = shared.hosts,
+              .mounts = shared.mounts,
               .message_size_max = options.message_size_max,
               .drain_size_max = options.peer.drain_size_max,
               .head = options.head}),
       reader(shared.registry->epochs().join()) {
   const base::Status status = answerer.reserve({.message_size_max = options.message_size_max,
                                                 .batch_length_max = options.batch_length_max,
-                                                .profile = options.profile,
-                                                .counters = &counters,
-                                                .stats = &stats});
+                                                .counters = &counters});
   RINGRPC_ASSERT(status.ok(), status.sentence());
 }
 
@@ -124,7 +124,7 @@ void InMemory::call(std::string_view json, bool padded, std::string& reply) {
     writer.bytes(R"(},"id":null})");
   } else {
     const std::string_view text = padded ? json : padded_copy(context, json);
-    rpc::Message message = context.answerer.read(text, writer, room.budget());
+    rpc::Message message = context.answerer.read(text, context.endpoints[0], writer, room.budget());
     for (std::uint32_t i = 0; i < message.count; ++i) {
       const rpc::Envelope& call = context.answerer.envelope(i);
       context.answerer.answer(message, call, table.find(call.method), nowhere, writer);
@@ -155,7 +155,8 @@ void InMemory::call_http(std::string_view bytes, bool padded, std::string& respo
   if (!ends && input.size > body_left) step = Step::need_input;
   if (step == Step::message && request.admission.target == Target::rpc) [[likely]] {
     OpenReply reply(context.responder, request, Peer{});
-    rpc::Message message = context.answerer.read(request.body, reply.writer(), reply.budget());
+    rpc::Message message = context.answerer.read(
+        request.body, context.endpoints[request.admission.mount], reply.writer(), reply.budget());
     for (std::uint32_t i = 0; i < message.count; ++i) {
       const rpc::Envelope& call = context.answerer.envelope(i);
       context.answerer.answer(message, call, table.find(call.method), reply.origin(),

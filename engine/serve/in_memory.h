@@ -16,6 +16,7 @@
 #include "engine/rpc/answer.h"
 #include "engine/rpc/call_stats.h"
 #include "engine/rpc/table.h"
+#include "engine/serve/endpoints.h"
 #include "engine/serve/framing.h"
 #include "engine/serve/outbox.h"
 #include "engine/serve/partial_pool.h"
@@ -29,7 +30,7 @@ struct InMemoryContext {
   InMemoryContext(const WorkerOptions& options, WorkerShared& shared);
 
   base::Counters counters;
-  rpc::CallStats stats;
+  Endpoints endpoints;
   rpc::Answerer answerer;
   PartialPool partials;
   Outbox outbox;

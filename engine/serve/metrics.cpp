@@ -110,26 +110,45 @@ void add_histogram(std::string& text, const std::deque<serve::WorkerThread>& wor
   line(text, metric, "_count", total);
 }
 
-using ErrorCounts = std::array<std::uint64_t, rpc::error_text_count + 1>;
+// What all workers have counted at one mounted path.
+struct EndpointSums {
+  std::vector<std::uint64_t> calls;  // by slot
+  std::uint64_t unknown = 0;
+  std::array<std::uint64_t, rpc::error_text_count + 1> errors{};
 
-void add_calls(std::string& text, const std::vector<std::string>& names,
-               const std::vector<std::uint64_t>& calls, std::uint64_t unknown) {
-  type(text, "ringrpc_calls_total", "counter");
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    line(text, "ringrpc_calls_total", "{endpoint=\"/rpc\",method=\"" + escaped(names[i]) + "\"}",
-         calls[i]);
+  void add(const rpc::CallStats& stats) {
+    for (std::size_t i = 0; i < errors.size(); ++i) errors[i] += stats.errors(i);
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      calls[i] += stats.started(static_cast<std::uint32_t>(i));
+    }
+    unknown += stats.unknown();
   }
-  line(text, "ringrpc_calls_total", "{endpoint=\"/rpc\",method=\"\"}", unknown);
+};
+
+void add_calls(std::string& text, const std::vector<serve::Mount>& mounts,
+               const std::vector<std::string>& names, const std::vector<EndpointSums>& sums) {
+  type(text, "ringrpc_calls_total", "counter");
+  for (std::size_t at = 0; at < mounts.size(); ++at) {
+    const std::string label = "{endpoint=\"" + escaped(mounts[at].path) + "\",method=\"";
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      line(text, "ringrpc_calls_total", label + escaped(names[i]) + "\"}", sums[at].calls[i]);
+    }
+    line(text, "ringrpc_calls_total", label + "\"}", sums[at].unknown);
+  }
 }
 
-void add_errors(std::string& text, const ErrorCounts& errors) {
+void add_errors(std::string& text, const std::vector<serve::Mount>& mounts,
+                const std::vector<EndpointSums>& sums) {
   type(text, "ringrpc_errors_total", "counter");
-  for (std::size_t i = 0; i < errors.size(); ++i) {
-    const std::string code =
-        i < rpc::error_text_count
-            ? std::to_string(static_cast<std::int32_t>(rpc::error_texts[i].code))
-            : "application";
-    line(text, "ringrpc_errors_total", "{endpoint=\"/rpc\",code=\"" + code + "\"}", errors[i]);
+  for (std::size_t at = 0; at < mounts.size(); ++at) {
+    const std::string label = "{endpoint=\"" + escaped(mounts[at].path) + "\",code=\"";
+    for (std::size_t i = 0; i < sums[at].errors.size(); ++i) {
+      const std::string code =
+          i < rpc::error_text_count
+              ? std::to_string(static_cast<std::int32_t>(rpc::error_texts[i].code))
+              : "application";
+      line(text, "ringrpc_errors_total", label + code + "\"}", sums[at].errors[i]);
+    }
   }
 }
 
@@ -160,21 +179,16 @@ GaugeSums sum_gauges(const std::deque<serve::WorkerThread>& workers) {
 std::string Server::Impl::metrics() const {
   std::string text;
   std::array<std::uint64_t, base::counter_count> sums{};
-  ErrorCounts errors{};
   const std::vector<std::string> names = registry.slot_names();
-  std::vector<std::uint64_t> calls(names.size(), 0);
-  std::uint64_t unknown = 0;
-  for_each_counted([&](const base::Counters& counters, const rpc::CallStats& stats) {
+  std::vector<EndpointSums> endpoint_sums(shared.mounts.size());
+  for (EndpointSums& one : endpoint_sums) one.calls.resize(names.size());
+  for_each_counted([&](const base::Counters& counters, const serve::Endpoints& endpoints) {
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += counters.get(static_cast<Counter>(i));
-    for (std::size_t i = 0; i < errors.size(); ++i) errors[i] += stats.errors(i);
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      calls[i] += stats.started(static_cast<std::uint32_t>(i));
-    }
-    unknown += stats.unknown();
+    for (std::size_t i = 0; i < endpoints.count(); ++i) endpoint_sums[i].add(*endpoints[i].stats);
   });
 
-  add_calls(text, names, calls, unknown);
-  add_errors(text, errors);
+  add_calls(text, shared.mounts, names, endpoint_sums);
+  add_errors(text, shared.mounts, endpoint_sums);
   add_histogram(text, workers);
   for (const Named& named : plain) {
     type(text, named.metric, "counter");
@@ -212,9 +226,11 @@ std::string Server::Impl::metrics() const {
 std::string Server::calls_json() const {
   const std::vector<std::string> names = impl_->registry.slot_names();
   std::vector<std::uint64_t> started(names.size(), 0);
-  impl_->for_each_counted([&](const base::Counters&, const rpc::CallStats& stats) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      started[i] += stats.started(static_cast<std::uint32_t>(i));
+  impl_->for_each_counted([&](const base::Counters&, const serve::Endpoints& endpoints) {
+    for (std::size_t at = 0; at < endpoints.count(); ++at) {
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        started[i] += endpoints[at].stats->started(static_cast<std::uint32_t>(i));
+      }
     }
   });
   std::string text(names.size() * 64 + 64, '\0');

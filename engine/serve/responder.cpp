@@ -47,10 +47,10 @@ std::string_view method_name(http::Method method) {
 }
 
 // The JSON-RPC error that a refusal of the transport carries (its message was not read: id null).
-std::string refusal_body(rpc::ErrorCode code) {
+std::string refusal_body(rpc::ErrorCode code, bool null_id) {
   std::string body = R"({"jsonrpc":"2.0","error":)";
   body += rpc::error_object(code);
-  body += R"(},"id":null})";
+  body += null_id ? R"(},"id":null})" : "}}";
   return body;
 }
 
@@ -118,7 +118,7 @@ bool Responder::answer_plain(OutList& out, Request& request) {
 bool Responder::answer_refused(OutList& out, Request& request) {
   const Admission& admission = request.admission;
   options_.counters->add(admission.counter);
-  const std::string body = refusal_body(admission.code);
+  const std::string body = refusal_body(admission.code, admission.null_id);
   http::ResponseHead head;
   head.status = admission.status;
   head.content_type = http::media_json;
@@ -166,7 +166,8 @@ void OpenReply::finish(std::string& out, const rpc::Outcome& outcome) {
 }
 
 std::size_t OpenReply::seal(const rpc::Outcome& outcome) {
-  const bool usual = outcome.has_body && !request_.last && request_.head->version_minor != 0;
+  const bool usual = outcome.has_body && outcome.status == 200 && outcome.fields.empty() &&
+                     !request_.last && request_.head->version_minor != 0;
   if (!usual || writer().overflowed()) [[unlikely]]
     return seal_slow(outcome);
   const std::size_t size = writer().size();
@@ -180,7 +181,9 @@ std::size_t OpenReply::seal_slow(const rpc::Outcome& outcome) {
   if (writer().overflowed()) return 0;
   const std::size_t body_size = outcome.has_body ? writer().size() - http::Heads::ok_size : 0;
   http::ResponseHead head;
-  head.status = outcome.has_body ? 200 : 204;
+  head.status = outcome.status;
+  head.retry_after_s = outcome.retry_after_s;
+  head.more_fields = outcome.fields;
   head.content_type = outcome.has_body ? http::media_json : std::string_view();
   head.length = static_cast<std::uint32_t>(body_size);
   head.close = request_.last;

@@ -61,6 +61,15 @@ void Server::add(std::string_view name, const Handler& handler, const MethodOpti
 
 bool Server::remove(std::string_view name) { return impl_->registry.remove(name); }
 
+Server& Server::mount(std::string_view path, const EndpointOptions& options) {
+  const std::string wrong = impl_->mount(path, options);
+  if (!wrong.empty()) {
+    std::fprintf(stderr, "%s: \"%.*s\" is not mounted: %s\n", impl_->options.name.c_str(),
+                 static_cast<int>(path.size()), path.data(), wrong.c_str());
+  }
+  return *this;
+}
+
 int Server::run() {
   const sigset_t set = stop_signals();
   sigset_t before;

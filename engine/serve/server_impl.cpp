@@ -34,7 +34,7 @@ class WorkerOf final : public serve::AnyWorker {
   void wake() override { worker_->wake(); }
   const char* mode() const override { return worker_->io().mode(); }
   const base::Counters& counters() const override { return worker_->counters(); }
-  const rpc::CallStats& stats() const override { return worker_->stats(); }
+  const serve::Endpoints& endpoints() const override { return worker_->endpoints(); }
   const serve::Gauges& gauges() const override { return worker_->gauges(); }
 
  private:
@@ -92,6 +92,25 @@ serve::WorkerOptions Server::Impl::worker_options() const {
                  .linger_timeout_ms = options.linger_timeout_ms,
                  .drain_size_max = options.drain_size_max};
   return worker;
+}
+
+std::string Server::Impl::mount(std::string_view path, const EndpointOptions& rules) {
+  bool in_use = started;
+  in_memory.for_each([&in_use](const serve::InMemoryContext&) { in_use = true; });
+  if (in_use) return "the server answers already";
+  std::string wrong = serve::check_mount_path(path);
+  if (!wrong.empty()) return wrong;
+  if (rules.accepted_status != 202 && rules.accepted_status != 204) {
+    return "accepted_status is 202 or 204";
+  }
+  for (serve::Mount& mount : shared.mounts) {
+    if (mount.path != path) continue;
+    mount.options = rules;
+    return {};
+  }
+  if (shared.mounts.size() == limits::mounts_max) return "there are too many paths";
+  shared.mounts.push_back({.path = std::string(path), .options = rules});
+  return {};
 }
 
 bool Server::Impl::refuse(int code, std::string sentence) {

@@ -18,6 +18,7 @@
 #include "engine/http/hosts.h"
 #include "engine/io/listener.h"
 #include "engine/rpc/table.h"
+#include "engine/serve/endpoints.h"
 #include "engine/serve/in_memory.h"
 #include "engine/serve/responder.h"
 #include "engine/serve/worker_options.h"
@@ -33,7 +34,7 @@ class AnyWorker {
   virtual void wake() = 0;
   [[nodiscard]] virtual const char* mode() const = 0;
   [[nodiscard]] virtual const base::Counters& counters() const = 0;
-  [[nodiscard]] virtual const rpc::CallStats& stats() const = 0;
+  [[nodiscard]] virtual const Endpoints& endpoints() const = 0;
   [[nodiscard]] virtual const Gauges& gauges() const = 0;
 };
 
@@ -73,14 +74,17 @@ struct Server::Impl final : serve::Oracle {
   [[nodiscard]] bool ready() const override;
   [[nodiscard]] std::string metrics() const override;
 
-  // Calls `visit` with the counters and call statistics of each worker and in-memory context.
+  // Returns: what is wrong, empty when nothing is.
+  std::string mount(std::string_view path, const EndpointOptions& rules);
+
+  // Calls `visit` with the counters and endpoints of each worker and in-memory context.
   template <typename Visit>
   void for_each_counted(Visit visit) const {
     for (const serve::WorkerThread& one : workers) {
-      if (one.worker != nullptr) visit(one.worker->counters(), one.worker->stats());
+      if (one.worker != nullptr) visit(one.worker->counters(), one.worker->endpoints());
     }
     in_memory.for_each(
-        [&](const serve::InMemoryContext& context) { visit(context.counters, context.stats); });
+        [&](const serve::InMemoryContext& context) { visit(context.counters, context.endpoints); });
   }
 
   Options options;

@@ -25,6 +25,7 @@ template <class Io>
 Worker<Io>::Worker(const WorkerOptions& options, WorkerShared& shared)
     : options_(options),
       shared_(shared),
+      endpoints_(shared.mounts),
       reader_(shared.registry->epochs().join()),
       partials_(options.partial_pool_size, options.message_size_max + limits::head_size_max),
       outbox_({.slab_size = options.reply_slab_size,
@@ -39,6 +40,7 @@ Worker<Io>::Worker(const WorkerOptions& options, WorkerShared& shared)
       framer_({.pool = &partials_,
                .counters = &counters_,
                .hosts = shared.hosts,
+               .mounts = shared.mounts,
                .message_size_max = options.message_size_max,
                .drain_size_max = options.peer.drain_size_max,
                .head = options.head}),
@@ -59,9 +61,7 @@ template <class Io>
 base::Status Worker<Io>::start(std::span<const int> listeners) {
   base::Status status = answerer_.reserve({.message_size_max = options_.message_size_max,
                                            .batch_length_max = options_.batch_length_max,
-                                           .profile = options_.profile,
-                                           .counters = &counters_,
-                                           .stats = &stats_});
+                                           .counters = &counters_});
   if (!status.ok()) return status;
   now_ns_ = io_.now_ns();
   now_ms_ = now_ns_ / ns_per_ms;

@@ -22,9 +22,9 @@
 #include "engine/io/event.h"
 #include "engine/io/timer_wheel.h"
 #include "engine/rpc/answer.h"
-#include "engine/rpc/call_stats.h"
 #include "engine/rpc/table.h"
 #include "engine/serve/connection.h"
+#include "engine/serve/endpoints.h"
 #include "engine/serve/framing.h"
 #include "engine/serve/outbox.h"
 #include "engine/serve/partial_pool.h"
@@ -63,8 +63,8 @@ class Worker {
           fail(*connection);
           continue;
         }
-        rpc::Message message =
-            answerer_.read(request_.body, reply.writer(), reply.budget());  // read
+        rpc::Message message = answerer_.read(request_.body, endpoint_of(request_), reply.writer(),
+                                              reply.budget());  // read
         for (std::uint32_t i = 0; i < message.count; ++i) {
           const rpc::Envelope& call = answerer_.envelope(i);
           const rpc::Method* method = table_->find(call.method);                    // find
@@ -81,7 +81,7 @@ class Worker {
   // Thread: any.
   void wake() { io_.wake(); }
   [[nodiscard]] const base::Counters& counters() const { return counters_; }
-  [[nodiscard]] const rpc::CallStats& stats() const { return stats_; }
+  [[nodiscard]] const Endpoints& endpoints() const { return endpoints_; }
   [[nodiscard]] const Gauges& gauges() const { return gauges_; }
 
   // For the simulation.
@@ -114,6 +114,9 @@ class Worker {
   void answered(Connection& connection, bool ok, std::uint32_t calls);
   void fail(Connection& connection);
   Peer peer_of(const Connection& connection) const;
+  [[nodiscard]] const rpc::Endpoint& endpoint_of(const Request& request) const {
+    return endpoints_[request.admission.mount];
+  }
 
   // send and the ends of a connection: worker_ends.h, worker_deadlines.h
   void send(Connection& connection);
@@ -147,7 +150,7 @@ class Worker {
   const WorkerOptions options_;
   WorkerShared& shared_;
   base::Counters counters_;
-  rpc::CallStats stats_;
+  Endpoints endpoints_;
   Gauges gauges_;
   base::Epochs::Reader& reader_;
   const rpc::Table* table_ = nullptr;

@@ -6,11 +6,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "engine/base/histogram.h"
 #include "engine/http/hosts.h"
-#include "engine/rpc/outcome.h"
 #include "engine/rpc/table.h"
+#include "engine/serve/endpoint.h"
 
 namespace ringrpc::serve {
 
@@ -52,7 +53,6 @@ struct WorkerOptions {
   std::uint32_t large_replies_size_max = limits::large_replies_size_max;
   std::uint32_t segments = limits::reply_segments;
   std::uint32_t spin_us = 0;
-  rpc::Profile profile;
 };
 
 // How far the server has come; only ever goes forward.
@@ -67,6 +67,8 @@ enum class Phase : std::uint8_t {
 struct WorkerShared {
   rpc::Registry* registry = nullptr;
   const http::HostPolicy* hosts = nullptr;
+  // Fixed before the first worker is made.
+  std::vector<Mount> mounts = {{.path = "/rpc"}};
   const Oracle* oracle = nullptr;
   // Release by the server, acquire in begin_turn().
   std::atomic<Phase> phase{Phase::serving};

@@ -76,10 +76,10 @@ class Attack : public ::testing::Test {
     options.connections_max = 2 * crowd_max;
     // Many connections take their steps together: the slowest must not be the server's concern.
     options.head_timeout_ms = options.body_grace_ms = options.linger_timeout_ms = 60'000;
-    std::string methods;
-    ASSERT_EQ(read_options(row_.file->options, options, methods), "");
+    Served served;
+    ASSERT_EQ(read_options(row_.file->options, options, served), "");
     server_ = std::make_unique<Server>(options);
-    ASSERT_TRUE(add_methods(*server_, methods, options.reply_size_max)) << methods;
+    ASSERT_TRUE(add_methods(*server_, served, options.reply_size_max)) << served.methods;
     server_->method("witness", []() { return true; });
     ASSERT_TRUE(server_->start()) << server_->error();
     crowd_ = std::make_unique<Crowd>(*server_);

@@ -125,7 +125,7 @@ std::uint64_t House::count(base::Counter counter) const { return worker_.counter
 std::uint64_t House::started(std::string_view method) const {
   const std::vector<std::string> names = registry_.slot_names();
   for (std::uint32_t slot = 0; slot < names.size(); ++slot) {
-    if (names[slot] == method) return worker_.stats().started(slot);
+    if (names[slot] == method) return worker_.endpoints()[0].stats->started(slot);
   }
   return 0;
 }

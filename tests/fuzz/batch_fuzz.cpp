@@ -39,7 +39,7 @@ struct Subject {
     std::map<std::string, std::uint64_t> counts;
     engine->for_each([&](const serve::InMemoryContext& context) {
       for (std::uint32_t slot = 0; slot < names.size(); ++slot) {
-        counts[names[slot]] += context.stats.started(slot);
+        counts[names[slot]] += context.endpoints[0].stats->started(slot);
       }
     });
     return counts;

@@ -296,7 +296,7 @@ class Run {
     const bool exact = !disturbed_ && !timed_ && !stopping_;
     for (std::uint32_t slot = 0; slot < house_.names.size(); ++slot) {
       const std::string& name = house_.names[slot];
-      const std::uint64_t started = worker_->stats().started(slot);
+      const std::uint64_t started = worker_->endpoints()[0].stats->started(slot);
       RINGRPC_ASSERT(started >= certainly_[name], slot, started, certainly_[name]);
       RINGRPC_ASSERT(started <= possibly_[name], slot, started, possibly_[name]);
       RINGRPC_ASSERT(!exact || started == possibly_[name], slot, started, possibly_[name]);

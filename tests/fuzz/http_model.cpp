@@ -287,7 +287,9 @@ class Talk {
     if (result.status == http::HeadStatus::incomplete) return false;
     if (result.status == http::HeadStatus::refused) return add(broken(result.http_status), false);
     static const http::HostPolicy hosts;
-    const serve::Admission admission = serve::admit(head, hosts, server_.message_size_max);
+    static const serve::Mount mount{.path = "/rpc"};
+    const serve::Admission admission =
+        serve::admit(head, hosts, {&mount, 1}, server_.message_size_max);
     const Asked asked{head, admission};
     rest_.remove_prefix(head.head_size);
     if (admission.target == serve::Target::none) return refuse(asked);

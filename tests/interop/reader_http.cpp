@@ -117,9 +117,11 @@ std::string compare_framer(std::string_view bytes, const Reading& expected, std:
   base::Counters counters;
   http::HostPolicy hosts;
   hosts.any_host = true;
+  const serve::Mount mount{.path = "/rpc"};
   serve::Framer framer({.pool = &pool,
                         .counters = &counters,
                         .hosts = &hosts,
+                        .mounts = {&mount, 1},
                         .message_size_max = limits::message_size_max});
   serve::Connection connection;
   serve::Request request;

@@ -31,10 +31,10 @@ SimServer::SimServer(const std::map<std::string, std::string>& settings,
   Options options;
   options.listen = "";
   options.connections_max = connections_max;
-  std::string methods = "demo";
-  EXPECT_EQ(testing::read_options(settings, options, methods), "");
+  testing::Served served;
+  EXPECT_EQ(testing::read_options(settings, options, served), "");
   server_ = std::make_unique<Server>(options);
-  EXPECT_TRUE(testing::add_methods(*server_, methods, options.reply_size_max)) << methods;
+  EXPECT_TRUE(testing::add_methods(*server_, served, options.reply_size_max)) << served.methods;
   auto& impl = impl_of(*server_);
   serve::WorkerOptions worker = impl.worker_options();
   worker.receive_buffers = 16;
@@ -77,7 +77,10 @@ std::map<std::string, std::uint64_t> SimServer::calls() {
   const std::vector<std::string> names = impl_of(*server_).registry.slot_names();
   std::map<std::string, std::uint64_t> started;
   for (std::uint32_t slot = 0; slot < names.size(); ++slot) {
-    if (worker_->stats().started(slot) != 0) started[names[slot]] = worker_->stats().started(slot);
+    for (std::size_t at = 0; at < worker_->endpoints().count(); ++at) {
+      const std::uint64_t count = worker_->endpoints()[at].stats->started(slot);
+      if (count != 0) started[names[slot]] += count;
+    }
   }
   return started;
 }

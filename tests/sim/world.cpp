@@ -170,7 +170,7 @@ std::string World::check_starts() {
   }
   const std::vector<std::string> names = registry_.slot_names();
   for (std::uint32_t slot = 0; slot < names.size(); ++slot) {
-    const std::uint64_t started = worker_->stats().started(slot);
+    const std::uint64_t started = worker_->endpoints()[0].stats->started(slot);
     const std::string counts = names[slot] + " started " + std::to_string(started) +
                                " times, answered " + std::to_string(certainly[names[slot]]) +
                                ", asked " + std::to_string(possibly[names[slot]]);

@@ -116,6 +116,40 @@ void add_hidden(Server& server) {
   server.method("admin.stop", []() { return true; });
 }
 
+// Returns: whether there are rules of that name.
+bool read_rules(std::string_view name, EndpointOptions& rules) {
+  rules = agent_endpoint();
+  if (name == "agent") return true;
+  if (name == "plain") {
+    rules = {};
+  } else if (name == "mcp") {
+    rules.ids = IdRule::strings_and_integers;
+    rules.null_id_in_errors = false;
+  } else if (name == "a2a") {
+    rules.status = StatusRule::mapped_defects;
+  } else if (name == "idless") {
+    rules.idless = Idless::answered;
+  } else if (name == "ok") {
+    rules.status = StatusRule::ok;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Reads PATH=RULES,PATH=RULES. Returns: whether that is what it was.
+bool read_mounts(std::string_view text, std::vector<std::pair<std::string, EndpointOptions>>& out) {
+  while (!text.empty()) {
+    const std::string_view one = text.substr(0, text.find(','));
+    const std::size_t sign = one.find('=');
+    EndpointOptions rules;
+    if (sign == one.npos || !read_rules(one.substr(sign + 1), rules)) return false;
+    out.emplace_back(one.substr(0, sign), rules);
+    text.remove_prefix(std::min(text.size(), one.size() + 1));
+  }
+  return true;
+}
+
 }  // namespace
 
 bool add_methods(Server& server, std::string_view set, std::uint32_t reply_size_max) {
@@ -134,8 +168,13 @@ bool add_methods(Server& server, std::string_view set, std::uint32_t reply_size_
   return true;
 }
 
+bool add_methods(Server& server, const Served& served, std::uint32_t reply_size_max) {
+  for (const auto& [path, rules] : served.mounts) server.mount(path, rules);
+  return add_methods(server, served.methods, reply_size_max);
+}
+
 std::string read_options(const std::map<std::string, std::string>& settings, Options& options,
-                         std::string& methods) {
+                         Served& served) {
   const std::pair<const char*, std::uint32_t*> numbers[] = {
       {"message_size_max", &options.message_size_max},
       {"reply_size_max", &options.reply_size_max},
@@ -148,7 +187,9 @@ std::string read_options(const std::map<std::string, std::string>& settings, Opt
   };
   for (const auto& [name, value] : settings) {
     if (name == "methods") {
-      methods = value;
+      served.methods = value;
+    } else if (name == "mount") {
+      if (!read_mounts(value, served.mounts)) return name;
     } else if (name == "host") {
       options.hosts.push_back(value);
     } else if (name == "origin") {

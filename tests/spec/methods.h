@@ -7,6 +7,8 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace ringrpc::testing {
 
@@ -17,9 +19,18 @@ namespace ringrpc::testing {
 //   attacked       what ringrpcd serves, and methods that nobody may reach
 bool add_methods(Server& server, std::string_view set, std::uint32_t reply_size_max);
 
-// Reads the settings of a `server` block; the set of methods is one of them.
+// What a server of conversations serves: a set of methods, and where else they are mounted.
+struct Served {
+  std::string methods = "demo";
+  std::vector<std::pair<std::string, EndpointOptions>> mounts;
+};
+
+// The same, with the mounts.
+bool add_methods(Server& server, const Served& served, std::uint32_t reply_size_max);
+
+// Reads the settings of a `server` block.
 // Returns: the name of one that is none, empty when all are known.
 std::string read_options(const std::map<std::string, std::string>& settings, Options& options,
-                         std::string& methods);
+                         Served& served);
 
 }  // namespace ringrpc::testing

@@ -66,10 +66,10 @@ class Conversations : public ::testing::Test {
     options.io = io_;
     options.pin = false;
     options.connections_max = 16;  // With debug checks on, each turn looks at all of them.
-    std::string methods = "demo";
-    ASSERT_EQ(read_options(file_.options, options, methods), "");
+    Served served;
+    ASSERT_EQ(read_options(file_.options, options, served), "");
     server_ = std::make_unique<Server>(options);
-    ASSERT_TRUE(add_methods(*server_, methods, options.reply_size_max)) << methods;
+    ASSERT_TRUE(add_methods(*server_, served, options.reply_size_max)) << served.methods;
     if (mode_ == Mode::in_memory) return;
     ASSERT_TRUE(server_->start()) << server_->error();
     player_ = std::make_unique<Player>(*server_);

@@ -45,6 +45,7 @@ class Head {
       : method_(method), path_(path), source_(source), find_(find) {}
 
   [[nodiscard]] std::string_view method() const { return method_; }
+  // Returns: the path as it came, without the query.
   [[nodiscard]] std::string_view path() const { return path_; }
 
   // Returns: the value of the first field of that name, without surrounding blanks; empty if

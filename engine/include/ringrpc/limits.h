@@ -44,6 +44,9 @@ inline constexpr std::uint32_t method_size_max = 256;
 
 // Methods registered in one table. Bounds the table's rebuild at each registration.
 inline constexpr std::uint32_t methods_max = 16'384;
+// Paths where the methods are served, /rpc among them. Each takes 8 bytes for every method that may
+// be, in every worker, for its counts.
+inline constexpr std::uint32_t mounts_max = 16;
 
 // Decoded params of one call, in bytes for each byte of message_size_max: 64 MiB by default, of one
 // worker and while the call runs. Counted are the characters of strings and the elements of vectors

@@ -17,6 +17,7 @@
 // never ends the process.
 
 #include <ringrpc/call.h>
+#include <ringrpc/endpoint.h>
 #include <ringrpc/limits.h>
 #include <ringrpc/server_handlers.h>
 
@@ -85,6 +86,12 @@ class Server {
 
   // Returns: whether there was such a method. Calls that have begun end normally.
   bool remove(std::string_view name);
+
+  // Serves the methods at another path as well, by other rules; `/rpc` replaces the rules of the
+  // one that is always there. Requires: neither start() nor a call in memory came before; a path
+  // as requests spell it, that the server does not use itself; at most 16 of them. The call is
+  // ignored otherwise, with a line on stderr.
+  Server& mount(std::string_view path, const EndpointOptions& options);
 
   // Serves until SIGTERM, SIGINT, or a SIGHUP that is not ignored, and stops gracefully. One line
   // on stderr tells what it listens on. Returns: the process's exit code: 0 clean, 1 forced after

@@ -41,9 +41,7 @@ struct Bench {
     EXPECT_TRUE(answerer
                     .reserve({.message_size_max = 100'000,
                               .batch_length_max = batch_length_max,
-                              .profile = {},
-                              .counters = &counters,
-                              .stats = &stats})
+                              .counters = &counters})
                     .ok());
     add("sum", [](const Sum& in) { return in.a + in.b; });
     add("none", [] {});
@@ -71,7 +69,8 @@ struct Bench {
     text.append(limits::padding, '"');
     serve::ReplyRoom room(outbox, reply_size_max, 0);
     Message message =
-        answerer.read(std::string_view(text).substr(0, size), room.writer(), room.budget());
+        answerer.read(std::string_view(text).substr(0, size), {.options = &rules, .stats = &stats},
+                      room.writer(), room.budget());
     for (std::uint32_t i = 0; i < message.count; ++i) {
       const Envelope& call = answerer.envelope(i);
       answerer.answer(message, call, registry.current()->find(call.method), Origin{},
@@ -86,6 +85,7 @@ struct Bench {
 
   base::Counters counters;
   CallStats stats;
+  EndpointOptions rules;
   Registry registry;
   Answerer answerer;
   serve::Outbox outbox{{.slab_size = 4096,

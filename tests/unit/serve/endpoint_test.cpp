@@ -6,6 +6,9 @@
 #include <ringrpc/limits.h>
 
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace ringrpc::serve {
 namespace {
@@ -27,7 +30,40 @@ Admission admission_of(const std::string& lines, const std::string& host = "loca
       http::parse_head(text.data(), text.data() + text.size() - limits::padding, head);
   EXPECT_EQ(result.status, http::HeadStatus::complete) << text;
   static const http::HostPolicy loopback;
-  return admit(head, loopback, 1000);
+  static const std::vector<Mount> mounts = {
+      {.path = "/rpc"}, {.path = "/agent", .options = agent_endpoint()}, {.path = "/a%20b"}};
+  return admit(head, loopback, mounts, 1000);
+}
+
+TEST(Endpoint, APathIsFoundAmongTheMountsByItsBytes) {
+  const std::string fields = " HTTP/1.1\r\n" + std::string(json);
+  const std::pair<std::string, int> cases[] = {{"/rpc", 0},      {"/agent", 1},   {"/agent?x", 1},
+                                               {"/a%20b", 2},    {"/agent/", -1}, {"/Agent", -1},
+                                               {"/agen%74", -1}, {"/a", -1}};
+  for (const auto& [path, mount] : cases) {
+    const Admission admission = admission_of("POST " + path + fields);
+    EXPECT_EQ(admission.target, mount < 0 ? Target::none : Target::rpc) << path;
+    if (mount < 0) continue;
+    EXPECT_EQ(admission.mount, mount) << path;
+  }
+}
+
+TEST(Endpoint, AcceptIsLookedAtOnlyWhereTheRulesSaySo) {
+  const std::string fields = " HTTP/1.1\r\nAccept: text/html\r\n" + std::string(json);
+  EXPECT_EQ(admission_of("POST /rpc" + fields).status, 406);
+  EXPECT_EQ(admission_of("POST /agent" + fields).target, Target::rpc);
+}
+
+TEST(Endpoint, AMountWantsAPathAsRequestsSpellItAndThatIsFree) {
+  for (const char* path : {"/", "/a", "/a/b", "/a%20b", "/.well-known/x.json", "/rpc"}) {
+    EXPECT_EQ(check_mount_path(path), "") << path;
+  }
+  for (const char* path :
+       {"", "a", "/a b", "/a#b", "/a?b", "/\xc3\xa4", "/healthz", "/readyz", "/metrics", "*"}) {
+    EXPECT_NE(check_mount_path(path), "") << path;
+  }
+  EXPECT_EQ(check_mount_path("/" + std::string(limits::target_size_max - 1, 'x')), "");
+  EXPECT_NE(check_mount_path("/" + std::string(limits::target_size_max, 'x')), "");
 }
 
 TEST(Endpoint, EachHeadIsAdmittedOrRefusedByTheTable) {

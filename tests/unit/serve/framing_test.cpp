@@ -77,9 +77,11 @@ struct Bench {
   PartialPool pool;
   base::Counters counters;
   http::HostPolicy hosts;
+  Mount mount{.path = "/rpc"};
   Framer framer{{.pool = &pool,
                  .counters = &counters,
                  .hosts = &hosts,
+                 .mounts = {&mount, 1},
                  .message_size_max = message_size_max}};
   Connection connection;
   Request request;

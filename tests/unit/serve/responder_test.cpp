@@ -30,7 +30,7 @@ struct Bench {
         http::parse_head(text.data(), text.data() + text.size() - limits::padding, head);
     ASSERT_EQ(result.status, http::HeadStatus::complete);
     request.head = &head;
-    request.admission = admit(head, hosts, 1000);
+    request.admission = admit(head, hosts, {&mount, 1}, 1000);
     request.last = head.close;
   }
 
@@ -48,12 +48,16 @@ struct Bench {
     OpenReply open(responder, request, {});
     EXPECT_TRUE(open.has_room());
     open.writer().bytes(json);
-    EXPECT_TRUE(open.finish(out, {.has_body = has_body}));
+    rpc::Outcome outcome = usual;
+    outcome.has_body = has_body;
+    EXPECT_TRUE(open.finish(out, outcome));
     return unsent();
   }
 
+  rpc::Outcome usual;
   Says oracle;
   http::HostPolicy hosts;
+  Mount mount{.path = "/rpc"};
   base::Counters counters;
   Outbox outbox{{.slab_size = 8192,
                  .slab_count = 2,
@@ -110,13 +114,34 @@ TEST(Responder, TheEndOfAConnectionAndHttp10AreSaid) {
   EXPECT_TRUE(bytes.ends_with("\r\n\r\n{}"));
 }
 
-TEST(Responder, NotificationsAre204WithoutLengthAndBody) {
+TEST(Responder, NotificationsAreWhatTheOutcomeSaysWithoutBody) {
   Bench bench;
   bench.parse(post);
-  const std::string bytes = bench.reply("", false);
+  bench.usual.status = 204;
+  std::string bytes = bench.reply("", false);
   EXPECT_TRUE(bytes.starts_with("HTTP/1.1 204 "));
   EXPECT_FALSE(has(bytes, "Content-Length"));
   EXPECT_TRUE(bytes.ends_with("\r\n\r\n"));
+  bench.usual.status = 202;
+  bytes = bench.reply("", false);
+  EXPECT_TRUE(bytes.starts_with("HTTP/1.1 202 "));
+  EXPECT_FALSE(has(bytes, "\r\nContent-Type:"));
+  expect_length(bytes);
+}
+
+TEST(Responder, StatusRetryAndFieldsOfAnOutcomeStandInTheHead) {
+  Bench bench;
+  bench.parse(post);
+  bench.usual.status = 429;
+  bench.usual.retry_after_s = 7;
+  bench.usual.fields = "Mcp-Session-Id: 1234\r\nX-More: y\r\n";
+  const std::string bytes = bench.reply("{}");
+  EXPECT_TRUE(bytes.starts_with("HTTP/1.1 429 "));
+  EXPECT_TRUE(has(bytes, "\r\nRetry-After: 7\r\n"));
+  EXPECT_TRUE(has(bytes, "\r\nMcp-Session-Id: 1234\r\nX-More: y\r\n"));
+  EXPECT_TRUE(has(bytes, "\r\nContent-Type: application/json\r\n"));
+  expect_length(bytes);
+  EXPECT_TRUE(bytes.ends_with("\r\n\r\n{}"));
 }
 
 TEST(Responder, LargeRepliesKeepHeadAndLength) {
