@@ -486,6 +486,8 @@ class Ringcall(unittest.TestCase):
 
     def test_help_and_version_exit_0(self):
         self.expect(run("ringcall", "--help"), 0)
+        for program in ("ringcall", "ringrpcd"):
+            self.assertTrue(run(program, "--help").stdout.endswith("\n"))
         self.assertRegex(run("ringcall", "--version").stdout, r"^ringcall \d+\.\d+\.\d+\n$")
 
 

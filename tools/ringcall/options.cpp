@@ -70,7 +70,7 @@ void declare(CLI::App& app, Arguments& arguments, Typed& typed) {
   app.add_flag("-v,--verbose", arguments.verbose, "Show both heads and both bodies on stderr");
   app.footer(
       "Exit codes: 0 a result, 1 a JSON-RPC error, 2 wrong usage, 3 no answer that can be used.\n"
-      "A status other than 200 is told on stderr.");
+      "A status other than 200 is told on stderr.\n");
 }
 
 // Checks what hangs together and reads what is named. Returns: an empty sentence, or why not.

@@ -247,7 +247,7 @@ Parsed parse_options(int argc, char** argv, Options& options, int& exit_code) {
       "Without --rate or --ramp the loop is closed: each reply makes the next request. With them\n"
       "latency counts from the moment a request was meant to leave. See bench/ringload.md.\n"
       "Exit codes: 0 every reply was good, 1 one was not, 2 wrong usage, 3 could not connect or\n"
-      "write its result.");
+      "write its result.\n");
   if (!tools::parse(app, argc, argv, exit_code)) return Parsed::leave;
   typed.has_body = app.count("--body") + app.count("--body-file") != 0;
   typed.has_seconds = app.count("--seconds") != 0;

@@ -82,7 +82,7 @@ std::string check_response(const std::vector<tools::Member>& members, const Call
   return "the result is " + compact.substr(0, 100) + ", not " + call.expected.substr(0, 100);
 }
 
-std::string check_single(std::string_view body, Call call, std::string_view id) {
+std::string check_single(std::string_view body, const Call& call, std::string_view id) {
   std::vector<tools::Member> members;
   if (!tools::split_object(body, members)) return "the body is no JSON object";
   if (std::string wrong = check_members(members); !wrong.empty()) return wrong;

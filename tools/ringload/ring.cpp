@@ -135,7 +135,7 @@ void Ring::shut(std::uint32_t slot) {
 
 void Ring::tick() {
   tick_time_.tv_sec = 0;
-  tick_time_.tv_nsec = static_cast<long long>(tick_ms * 1'000'000);
+  tick_time_.tv_nsec = static_cast<long long>(tick_ms) * 1'000'000;
   io_uring_sqe* const sqe = take_sqe();
   io_uring_prep_timeout(sqe, &tick_time_, 0, 0);
   name(sqe, Kind::tick, 0);

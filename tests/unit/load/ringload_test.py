@@ -310,6 +310,7 @@ class RingloadTest(unittest.TestCase):
 
     def test_each_option_stands_in_a_group_of_the_help(self):
         text = self.run_program("--help").stdout
+        self.assertTrue(text.endswith("\n"))
         groups = re.split(r"^(\w.*):$", text, flags=re.M)
         for name, options in (("What is sent", ("--body", "--bodies", "--batch", "--fresh-ids")),
                               ("How it is sent", ("--connections", "--depth", "--churn", "--rate",
