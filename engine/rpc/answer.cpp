@@ -165,19 +165,16 @@ void Answerer::answer_refused(Message& message, const Envelope& envelope, const 
   }
 }
 
-void Answerer::separate(Message& message, JsonWriter& out) {
-  if (message.status == ReadStatus::batch) {
-    const std::string_view mark = message.answered ? "," : "[";
-    const std::size_t before = out.size();
+void Answerer::separate_batch(Message& message, JsonWriter& out) {
+  const std::string_view mark = message.answered ? "," : "[";
+  const std::size_t before = out.size();
+  out.bytes(mark);
+  if (out.overflowed()) [[unlikely]] {
+    // Not even a comma: what follows is an error, and for those there is room.
+    message.budget->spent = true;
+    out.rewind(before);
     out.bytes(mark);
-    if (out.overflowed()) [[unlikely]] {
-      // Not even a comma: what follows is an error, and for those there is room.
-      message.budget->spent = true;
-      out.rewind(before);
-      out.bytes(mark);
-    }
   }
-  message.answered = true;
 }
 
 void Answerer::run(Message& message, const Envelope& envelope, const Method& method,
@@ -279,14 +276,12 @@ void Answerer::refuse(Message& message, ErrorCode code, std::string_view id, Jso
   note_error(message, static_cast<std::int32_t>(code), false);
 }
 
-Outcome Answerer::end(Message& message, JsonWriter& out) {
-  message.outcome.has_body = message.answered;
+void Answerer::end_other(Message& message, JsonWriter& out) {
   if (message.status == ReadStatus::batch && message.count != 0 && message.answered) {
     message.budget->spent = true;  // Nothing follows: the bracket may use what errors have.
     out.bytes("]");
   }
   set_status(message.outcome, *message.rules);
-  return message.outcome;
 }
 
 void Answerer::log_exception(const Method& method, const char* text) {

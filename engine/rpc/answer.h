@@ -74,13 +74,21 @@ class Answerer {
   void answer(Message& message, const Envelope& envelope, const Method* method,
               const Origin& origin, JsonWriter& out);
 
-  // Ends the reply. Returns: what the transport has to know.
-  Outcome end(Message& message, JsonWriter& out);
+  // Ends the reply. Returns: what the transport has to know. Lifetime: that of the message.
+  const Outcome& end(Message& message, JsonWriter& out) {
+    const bool usual =
+        message.status == ReadStatus::single && message.answered && message.outcome.error == 0;
+    message.outcome.has_body = message.answered;
+    if (!usual) [[unlikely]]
+      end_other(message, out);
+    return message.outcome;
+  }
 
   // Returns: bytes of address space of an Answerer, for the memory plan.
   static std::size_t memory(std::uint32_t message_size_max, std::uint32_t batch_length_max);
 
  private:
+  [[gnu::noinline]] void end_other(Message& message, JsonWriter& out);
   [[gnu::noinline]] void begin_other(Message& message, ReadResult result, JsonWriter& out);
   [[nodiscard]] static bool runnable(const Message& message, const Envelope& envelope);
   void answer_refused(Message& message, const Envelope& envelope, const Method* method,
@@ -92,7 +100,12 @@ class Answerer {
   void refuse(Message& message, ErrorCode code, std::string_view id, JsonWriter& out,
               std::string_view reason = {});
   void note_error(Message& message, std::int32_t code, bool from_method);
-  void separate(Message& message, JsonWriter& out);
+  static void separate(Message& message, JsonWriter& out) {
+    if (message.status == ReadStatus::batch) [[unlikely]]
+      separate_batch(message, out);
+    message.answered = true;
+  }
+  static void separate_batch(Message& message, JsonWriter& out);
   void log_exception(const Method& method, const char* text);
 
   Reader reader_;

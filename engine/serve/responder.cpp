@@ -154,8 +154,11 @@ OpenReply::OpenReply(Responder& responder, const Request& request, const Peer& p
               .principal = {},
               .head = Head(method_name(request.head->method),
                            request.head->view(request.head->path), request.head, &find_field)} {
-  if (room_.exists()) [[likely]]
-    writer().bytes(responder_.heads().ok_head());
+  if (!room_.exists()) [[unlikely]]
+    return;
+  static_assert(http::Heads::ok_size <= reply_room_min);
+  responder_.heads().write_ok(room_.begin());
+  writer().advance(http::Heads::ok_size);
 }
 
 void OpenReply::finish(std::string& out, const rpc::Outcome& outcome) {

@@ -70,7 +70,7 @@ class Worker {
           const rpc::Method* method = table_->find(call.method);                    // find
           answerer_.answer(message, call, method, reply.origin(), reply.writer());  // answer
         }
-        const rpc::Outcome outcome = answerer_.end(message, reply.writer());
+        const rpc::Outcome& outcome = answerer_.end(message, reply.writer());
         answered(*connection, reply.finish(connection->out, outcome), message.count);
       }
       send(*connection);  // send
