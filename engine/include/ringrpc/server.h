@@ -110,7 +110,8 @@ class Server {
   [[nodiscard]] std::string address(std::size_t listener = 0) const;
   [[nodiscard]] std::uint16_t port(std::size_t listener = 0) const;
 
-  // The whole engine without sockets: one message in, its reply out (empty when there is none).
+  // The whole engine without sockets: one message in, its reply out (empty when there is none), by
+  // the rules of `/rpc`.
   // Any thread, at the same time too. The text is copied once, and counted, because 64 readable
   // bytes must stand behind it; call_padded() takes a text that has them and copies nothing.
   void call(std::string_view json, std::string& reply);
