@@ -4,8 +4,10 @@
 
 #include <string>
 
+#include "engine/json/byte_walk.h"
 #include "engine/json/index.h"
 #include "engine/json/text.h"
+#include "engine/json/utf8.h"
 #include "engine/json/walk.h"
 
 namespace ringrpc::json {
@@ -27,6 +29,15 @@ bool is_json(std::string_view text) {
   if (after == nullptr || after + 2 != walk.end) return false;
   return !index.has_backslash() ||
          check_escapes(padded.data() + index.first_backslash(), padded.data() + size);
+}
+
+bool is_one_value(std::string_view text) {
+  if (!is_utf8(text)) return false;
+  ByteWalk walk(text);
+  ByteWalk::Value value;
+  if (!walk.take_value(value)) return false;
+  walk.peek();  // Steps over blanks.
+  return walk.at_end();
 }
 
 }  // namespace ringrpc::json

@@ -10,4 +10,7 @@ namespace ringrpc::json {
 // Cold: allocates an index for the text.
 [[gnu::cold]] bool is_json(std::string_view text);
 
+// The same, byte by byte, slower and without an allocation: for raw text in results.
+[[gnu::noinline]] bool is_one_value(std::string_view text);
+
 }  // namespace ringrpc::json

@@ -6,8 +6,7 @@
 #include <cstring>
 
 #include "engine/base/assert.h"
-#include "engine/json/byte_walk.h"
-#include "engine/json/utf8.h"
+#include "engine/json/check.h"
 
 namespace ringrpc::json {
 
@@ -112,16 +111,6 @@ void write_optional(const TypeInfo& type, const void* value, JsonWriter& writer)
   const void* const element = type.read(value).data;
   if (element == nullptr) return writer.null();
   encode(*type.element, element, writer);
-}
-
-// Returns: whether the text is one JSON value.
-[[gnu::noinline]] bool is_one_value(std::string_view text) {
-  if (!is_utf8(text)) return false;
-  ByteWalk walk(text);
-  ByteWalk::Value value;
-  if (!walk.take_value(value)) return false;
-  walk.peek();  // Steps over blanks.
-  return walk.at_end();
 }
 
 void write_json(const void* value, JsonWriter& writer) {

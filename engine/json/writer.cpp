@@ -11,6 +11,7 @@
 #endif
 
 #include "engine/base/assert.h"
+#include "engine/json/check.h"
 #include "engine/json/escape.h"
 #include "engine/json/utf8.h"
 
@@ -121,6 +122,13 @@ void JsonWriter::separate() {
   } else {
     invalid_ = true;  // A value where a name is due, or behind the end.
   }
+}
+
+void JsonWriter::raw(std::string_view json) {
+#ifdef RINGRPC_DEBUG_CHECKS
+  if (!json::is_one_value(json)) return fail();
+#endif
+  literal(json);
 }
 
 void JsonWriter::literal(std::string_view text) {

@@ -8,10 +8,13 @@
 //
 // Members may be bool, integers, float, double, std::string, std::string_view, std::optional,
 // std::vector, std::span<const T> of scalars, maps with string keys, scoped enums (by name, values
-// in [-128, 127]), ringrpc::Json, and structs of these, also recursive through vectors and
-// optionals. A member that is not a std::optional is required, default initialiser or not: the
-// compiler does not tell whether there is one. For private members, bases and names that are no
-// C++ identifiers, list the fields by hand:
+// in [-128, 127]), ringrpc::Json, std::array, std::tuple and std::pair (arrays of a fixed length),
+// std::variant (told by the JSON type of the value), null (std::nullptr_t, std::monostate), and
+// structs of these, also recursive through vectors. Params and results may be all of these too, as
+// long as params are an object or an array. Who owns what: engine/docs/lifetimes.md. A member that
+// is not a std::optional is required, default initialiser or not: the compiler does not tell
+// whether there is one. For private members, bases and names that are no C++ identifiers, list the
+// fields by hand:
 //
 //   RINGRPC_FIELDS(Sum, a, b)                              // beside the struct
 //   friend RINGRPC_FIELDS(Sum, a_, b_)                     // inside it, for private members

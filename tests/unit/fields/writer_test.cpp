@@ -261,4 +261,22 @@ TEST(JsonWriter, TakesBackWhatItWrote) {
   EXPECT_EQ(w.view(), R"(head:{"a":"0123456789"})");
 }
 
+TEST(JsonWriter, LooksAtRawTextInDebugBuilds) {
+#ifdef RINGRPC_DEBUG_CHECKS
+  constexpr bool looks = true;
+#else
+  constexpr bool looks = false;
+#endif
+  for (const char* wrong : {"[1", "1 2", "nul", "\"\xff\"", "{\"a\"}"}) {
+    char memory[64];
+    JsonWriter writer(memory, memory + sizeof memory);
+    writer.raw(wrong);
+    EXPECT_EQ(writer.invalid(), looks) << wrong;
+  }
+  char memory[64];
+  JsonWriter writer(memory, memory + sizeof memory);
+  writer.raw(" [1, {\"a\" : null}] ");
+  EXPECT_TRUE(writer.ok());
+}
+
 }  // namespace
