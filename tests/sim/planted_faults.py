@@ -67,7 +67,7 @@ FAULTS = {
         "calls of a batch run though its reply is full",
         "engine/rpc/answer.cpp",
         "         !message.budget->spent && envelope.params != ParamsKind::other &&\n",
-        "         envelope.params != ParamsKind::other &&\n"),
+        "         message.budget != nullptr && envelope.params != ParamsKind::other &&\n"),
 }
 
 

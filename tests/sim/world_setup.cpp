@@ -66,6 +66,12 @@ void World::choose_options() {
   if (random_() % 32 == 0) {  // Hundreds at once.
     clients_max_ = 100 + static_cast<std::uint32_t>(random_() % 300);
     options_.connections_max = one_of(random_, {64u, 256u});
+    if (hoards_) is_tight_ = true;  // So many of them have more unsent than there is memory for.
+    if (!is_tight_) {
+      options_.partial_pool_size = 64u << 20;
+      options_.large_replies_size_max = 512u << 20;
+      options_.segments = 32'768;
+    }
   }
   if (random_() % 4 == 0) {
     serve::PeerLimits& peer = options_.peer;
