@@ -195,7 +195,6 @@ void Crowd::advance(Member& member) {
       case Step::Kind::close:
         member.complaint = read_end(member);
         break;
-      case Step::Kind::reset:
       case Step::Kind::pass:
       case Step::Kind::hold:
         member.complaint = "not played here";

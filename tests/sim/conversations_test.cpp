@@ -64,7 +64,6 @@ class Stage {
           if (!heard_.empty()) complaint = "there came more: " + testing::shown(heard_);
           if (!io.client_at_end(client_)) complaint = "the connection does not end";
           break;
-        case Step::Kind::reset:
         case Step::Kind::pass:
         case Step::Kind::hold:
           complaint = "not played here";

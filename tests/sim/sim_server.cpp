@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "engine/serve/server_impl.h"
@@ -39,7 +40,7 @@ SimServer::SimServer(const std::map<std::string, std::string>& settings,
   serve::WorkerOptions worker = impl.worker_options();
   worker.receive_buffers = 16;
   worker.receive_buffer_size = 1024;
-  worker.segments = 64;
+  worker.segments = std::max(64u, 2 * connections_max);
   worker.reply_slabs = 4;
   worker_ = std::make_unique<FakeWorker>(worker, impl.shared);
   EXPECT_TRUE(worker_->start({}).ok());

@@ -178,7 +178,6 @@ std::string Player::play_steps(const Conversation& conversation, const Cuts& cut
       case Step::Kind::close:
         complaint = read_end();
         break;
-      case Step::Kind::reset:
       case Step::Kind::pass:
       case Step::Kind::hold:
         complaint = "not played here";

@@ -146,8 +146,6 @@ std::optional<Step> read_event(const Block& block) {
     step.kind = Step::Kind::finish;
   } else if (block.kind == "close") {
     step.kind = Step::Kind::close;
-  } else if (block.kind == "reset") {
-    step.kind = Step::Kind::reset;
   } else if (block.kind == "hold") {
     step.kind = Step::Kind::hold;
   } else if (block.kind == "pass") {
@@ -181,6 +179,10 @@ std::string read_block(const Block& block, const Variant& variant, Conversation&
   }
   if (const std::optional<Step> step = read_event(block); step.has_value()) {
     out.steps.push_back(*step);
+    return {};
+  }
+  if (block.kind == "clients") {
+    out.clients = number(block.argument);
     return {};
   }
   if (block.kind == "took") {
@@ -256,7 +258,7 @@ bool Conversation::is_single() const {
 bool Conversation::stays_open() const {
   return steps.empty() ||
          (steps.back().kind != Step::Kind::close && steps.back().kind != Step::Kind::finish &&
-          steps.back().kind != Step::Kind::reset && steps.back().kind != Step::Kind::hold);
+          steps.back().kind != Step::Kind::hold);
 }
 
 std::size_t Conversation::sent_size() const {

@@ -32,7 +32,6 @@ struct Step {
     reply,   // the server answers
     finish,  // the client has nothing more to send (FIN)
     close,   // the server ends the connection, and nothing else came before
-    reset,   // the same, and not gently
     pass,    // time passes in which the server neither says anything nor ends the connection
     hold,    // the client takes nothing more of what the server sends
   };
@@ -54,6 +53,7 @@ struct Conversation {
   bool sockets_only = false;
   // Milliseconds from its beginning to its end: the least and the most.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> took_ms;
+  std::uint32_t clients = 1;  // that do this at the same time
 
   // Whether it is one request and its answer, which needs no connection.
   [[nodiscard]] bool is_single() const;

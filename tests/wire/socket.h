@@ -21,6 +21,7 @@ class Socket {
   ~Socket();
 
   [[nodiscard]] bool is_open() const { return fd_ >= 0; }
+  [[nodiscard]] int fd() const { return fd_; }
   // "127.0.0.2:41233"
   [[nodiscard]] std::string own_address() const;
   // Returns: whether all of it was taken by the kernel.
