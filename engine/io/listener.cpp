@@ -110,9 +110,8 @@ Status cannot_listen(int error, const SocketAddress& address, const char* call) 
   }
 }
 
-bool set_option(int fd, int level, int name) {
-  const int on = 1;
-  return setsockopt(fd, level, name, &on, sizeof(on)) == 0;
+bool set_option(int fd, int level, int name, int value = 1) {
+  return setsockopt(fd, level, name, &value, sizeof(value)) == 0;
 }
 
 }  // namespace
@@ -165,16 +164,19 @@ std::string format_address(const SocketAddress& address) {
 
 Listener::~Listener() { close_all(); }
 
-base::Status Listener::open(std::string_view text, std::uint32_t count) {
+base::Status Listener::open(std::string_view text, std::uint32_t count,
+                            std::uint32_t unsent_timeout_ms) {
   RINGRPC_ASSERT(sockets_.empty());
   RINGRPC_ASSERT(count > 0);
   Status status = parse_address(text, address_);
-  for (std::uint32_t i = 0; status.ok() && i < count; ++i) status = open_one(i == 0);
+  for (std::uint32_t i = 0; status.ok() && i < count; ++i) {
+    status = open_one(i == 0, unsent_timeout_ms);
+  }
   if (!status.ok()) close_all();
   return status;
 }
 
-base::Status Listener::open_one(bool first) {
+base::Status Listener::open_one(bool first, std::uint32_t unsent_timeout_ms) {
   const int fd =
       ::socket(address_.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return cannot_listen(errno, address_, "socket");
@@ -183,6 +185,10 @@ base::Status Listener::open_one(bool first) {
   // does not let two sockets listen on one port.
   if (!set_option(fd, SOL_SOCKET, SO_REUSEADDR) || !set_option(fd, IPPROTO_TCP, TCP_NODELAY)) {
     return cannot_listen(errno, address_, "setsockopt");
+  }
+  const int unsent_ms = static_cast<int>(unsent_timeout_ms);
+  if (unsent_ms != 0 && !set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, unsent_ms)) {
+    return cannot_listen(errno, address_, "TCP_USER_TIMEOUT");
   }
   if (!first && !set_option(fd, SOL_SOCKET, SO_REUSEPORT)) {
     return cannot_listen(errno, address_, "SO_REUSEPORT");

@@ -46,7 +46,11 @@ class Listener {
   // Binds and listens. Requires: not open yet; count > 0.
   // Fails: EADDRINUSE, EACCES, EADDRNOTAVAIL or another errno, with the cause and what to try;
   //        what was opened is closed again.
-  base::Status open(std::string_view text, std::uint32_t count);
+  //
+  // With unsent_timeout_ms, accepted sockets inherit it: the kernel itself ends one whose peer has
+  // taken nothing for so long, also after we have closed it, and drops what it has not sent.
+  base::Status open(std::string_view text, std::uint32_t count,
+                    std::uint32_t unsent_timeout_ms = 0);
 
   // Returns: one socket, non-blocking and with TCP_NODELAY, which accepted ones inherit. The
   //          Listener keeps it. Requires: index < count of open(), not released.
@@ -61,7 +65,7 @@ class Listener {
   [[nodiscard]] std::uint16_t port() const;
 
  private:
-  base::Status open_one(bool first);
+  base::Status open_one(bool first, std::uint32_t unsent_timeout_ms);
   void close_all();
 
   SocketAddress address_;

@@ -23,6 +23,7 @@ namespace {
 constexpr int exit_forced = 1;
 constexpr int exit_usage = 2;
 constexpr int exit_not_started = 3;
+constexpr std::uint32_t unsent_grace_ms = 2 * limits::timer_slot_ms;
 
 template <class Io>
 class WorkerOf final : public serve::AnyWorker {
@@ -128,7 +129,9 @@ base::Status Server::Impl::open_listeners() {
   host_policy.loopback = wanted.empty();
   for (const std::string& text : wanted) {
     io::Listener& listener = listeners.emplace_back();
-    base::Status status = listener.open(text, worker_count);
+    // A moment later than we do it ourselves, so that our own counter tells of it.
+    const std::uint32_t unsent_timeout_ms = options.stall_timeout_ms + unsent_grace_ms;
+    base::Status status = listener.open(text, worker_count, unsent_timeout_ms);
     if (!status.ok()) return status;
     addresses.push_back(listener.address());
     // A loopback listener answers to the loopback names; another one to its own address, and to
