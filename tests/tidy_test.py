@@ -83,7 +83,6 @@ BANNED = {
     "sleep": r"\bsleep_for\b|\bsleep_until\b|\b(?:u|nano)?sleep\s*\(",
 }
 COLD = {  # file: {word: reason}
-    "engine/rpc/answer.cpp": {"print": "an exception of a handler, one line a second at most"},
     "engine/rpc/call_stats.h": {"heap": "made once, at start"},
     "engine/rpc/guard.cpp": {"exceptions": "the one file that calls handlers in a try block"},
     "engine/rpc/table.cpp": {

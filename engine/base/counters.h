@@ -37,7 +37,8 @@ enum class Counter : std::uint16_t {
   // JSON-RPC
   notifications,
   batches,
-  exceptions,  // thrown by a handler
+  exceptions,   // thrown by a handler
+  bad_results,  // no JSON, left by a handler
   // Limits, each with its own label in ringrpc_limit_hits_total
   limit_connections,  // peers over it, each answered 503
   limit_head_size,
@@ -89,6 +90,7 @@ inline constexpr std::array counter_names = {
     std::string_view("notifications"),
     std::string_view("batches"),
     std::string_view("exceptions"),
+    std::string_view("bad_results"),
     std::string_view("connections"),
     std::string_view("head_size"),
     std::string_view("head_fields"),

@@ -3,10 +3,10 @@
 // When to accept again after the machine had no memory or descriptor for a connection.
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 
 #include "engine/base/clock.h"
+#include "engine/base/notice.h"
 #include "engine/io/options.h"
 
 namespace ringrpc::io {
@@ -24,22 +24,9 @@ class Backoff {
     return false;
   }
 
+  // Says so on stderr when it is the machine's fault.
   // Requires: error is a positive errno of an accept.
-  void failed(int error) {
-    switch (error) {
-      case ECONNABORTED:  // the peer went away while it waited
-      case EPROTO:
-      case EPERM:  // a firewall's rule
-      case EINTR:
-      case EAGAIN:
-        return;
-      default:
-        break;
-    }
-    if (until_ns_ != 0) return;
-    pause_ms_ = std::clamp(pause_ms_ * 2, accept_backoff_ms_min, accept_backoff_ms_max);
-    until_ns_ = base::monotonic_ns() + std::uint64_t{pause_ms_} * 1'000'000;
-  }
+  [[gnu::cold]] void failed(int error);
 
   void succeeded() { pause_ms_ = 0; }
   void cancel() { until_ns_ = 0; }
@@ -56,6 +43,7 @@ class Backoff {
  private:
   std::uint32_t pause_ms_ = 0;
   std::uint64_t until_ns_ = 0;  // 0: not pausing
+  base::Notice notice_{60};
 };
 
 }  // namespace ringrpc::io

@@ -4,11 +4,9 @@
 #include <sys/mman.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "engine/base/assert.h"
-#include "engine/base/clock.h"
 #include "engine/json/walk.h"
 #include "engine/rpc/guard.h"
 
@@ -21,7 +19,6 @@ constexpr std::string_view id_begin = R"(,"id":)";
 // Padded, as ids are.
 constexpr char null_text[limits::padding] = "null";
 constexpr std::string_view null_id(null_text, 4);
-constexpr std::uint64_t log_interval_ns = 1'000'000'000;
 
 // Ends a reply object: its id and the closing brace.
 // Requires: an id is a view of the message, behind which limits::padding bytes are readable.
@@ -201,7 +198,7 @@ void Answerer::run(Message& message, const Envelope& envelope, const Method& met
   const char* const thrown = guarded_invoke(method, call, reply);
   if (thrown != nullptr) [[unlikely]] {
     options_.counters->add(base::Counter::exceptions);
-    log_exception(method, thrown);
+    exception_notice_.say("the handler of \"%s\" threw: %s", method.name.c_str(), thrown);
   }
   if (!wanted) {
     if (reply.over_memory_) options_.counters->add(base::Counter::limit_params_memory);
@@ -245,6 +242,11 @@ void Answerer::finish_result(Message& message, const Envelope& envelope, Reply& 
     options_.counters->add(base::Counter::limit_reply_size);
     refuse(message, ErrorCode::reply_too_large, envelope.id, out);
   } else {
+    options_.counters->add(base::Counter::bad_results);
+    result_notice_.say(
+        "the handler of \"%.*s\" left a result that is no JSON: NaN or infinity, an unknown enum "
+        "value, none or two values, or one that is not finished",
+        static_cast<int>(envelope.method.size()), envelope.method.data());
     refuse(message, ErrorCode::internal_error, envelope.id, out);
   }
 }
@@ -282,14 +284,6 @@ void Answerer::end_other(Message& message, JsonWriter& out) {
     out.bytes("]");
   }
   set_status(message.outcome, *message.rules);
-}
-
-void Answerer::log_exception(const Method& method, const char* text) {
-  // At most one line a second: the counter tells how many there were.
-  const std::uint64_t now = base::monotonic_ns();
-  if (exception_logged_ns_ != 0 && now - exception_logged_ns_ < log_interval_ns) return;
-  exception_logged_ns_ = now;
-  std::fprintf(stderr, "ringrpc: the handler of \"%s\" threw: %s\n", method.name.c_str(), text);
 }
 
 }  // namespace ringrpc::rpc

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "engine/base/counters.h"
+#include "engine/base/notice.h"
 #include "engine/base/status.h"
 #include "engine/json/index.h"
 #include "engine/rpc/endpoint.h"
@@ -106,14 +107,14 @@ class Answerer {
     message.answered = true;
   }
   static void separate_batch(Message& message, JsonWriter& out);
-  void log_exception(const Method& method, const char* text);
 
   Reader reader_;
   json::Scratch scratch_;
   char* scratch_memory_ = nullptr;
   std::size_t scratch_size_ = 0;
   Options options_;
-  std::uint64_t exception_logged_ns_ = 0;
+  base::Notice exception_notice_;
+  base::Notice result_notice_;
 };
 
 }  // namespace ringrpc::rpc

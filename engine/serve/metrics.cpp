@@ -50,6 +50,7 @@ constexpr std::array plain = {
     Named{"ringrpc_notifications_total", Counter::notifications},
     Named{"ringrpc_batches_total", Counter::batches},
     Named{"ringrpc_exceptions_total", Counter::exceptions},
+    Named{"ringrpc_bad_results_total", Counter::bad_results},
 };
 constexpr std::size_t first_limit = static_cast<std::size_t>(Counter::limit_connections);
 static_assert(plain.size() == first_limit, "each counter is in exactly one of the two lists");

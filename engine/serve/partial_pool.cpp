@@ -16,6 +16,8 @@ namespace ringrpc::serve {
 namespace {
 
 constexpr std::size_t page_size = 4096;
+constexpr char refused_by_machine[] =
+    "the machine has no memory for a message of %zu bytes; its sender is told to come again";
 
 std::size_t with_overhead(std::uint32_t size) {
   return std::size_t{size} + Partial::data_offset + limits::padding;
@@ -32,7 +34,7 @@ std::uint32_t capacity_of(std::size_t block_size) {
 }  // namespace
 
 PartialPool::PartialPool(std::size_t bytes_max, std::uint32_t largest)
-    : bytes_max_(bytes_max), largest_block_(rounded_up(with_overhead(largest), page_size)) {}
+    : bytes_max_(bytes_max), largest_block_(rounded_up(largest, page_size)) {}
 
 PartialPool::~PartialPool() {
   RINGRPC_ASSERT(blocks_taken_ == 0, blocks_taken_);
@@ -65,7 +67,10 @@ Partial* PartialPool::take(std::uint32_t size) {
   }
   if (!make_room(bytes)) return nullptr;
   void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (block == MAP_FAILED) return nullptr;
+  if (block == MAP_FAILED) {
+    no_memory_.say(refused_by_machine, bytes);
+    return nullptr;
+  }
   bytes_mapped_ += bytes;
   ++blocks_taken_;
   return new (block)
@@ -108,7 +113,10 @@ Partial* PartialPool::grow_large(Partial* partial, std::uint32_t size,
   RINGRPC_ASSERT(bytes > before, bytes, before);
   if (!make_room(bytes - before)) return nullptr;
   void* moved = mremap(partial, before, bytes, MREMAP_MAYMOVE);
-  if (moved == MAP_FAILED) return nullptr;
+  if (moved == MAP_FAILED) {
+    no_memory_.say(refused_by_machine, bytes);
+    return nullptr;
+  }
   bytes_mapped_ += bytes - before;
   Partial* larger = static_cast<Partial*>(moved);
   larger->capacity = capacity_of(bytes);

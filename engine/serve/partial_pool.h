@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/base/notice.h"
 #include "engine/http/chunks.h"
 
 namespace ringrpc::serve {
@@ -43,7 +44,8 @@ static_assert(sizeof(Partial) <= Partial::data_offset, "the struct fits before i
 // Thread: worker only.
 class PartialPool {
  public:
-  // `largest` is what the largest message takes with its head.
+  // `largest` is the most that a message takes with its head. The block for it has that size, so
+  // that as many fit as one would think; only a head near its own limit finds it too small.
   explicit PartialPool(std::size_t bytes_max, std::uint32_t largest = 0);
   ~PartialPool();
   PartialPool(const PartialPool&) = delete;
@@ -74,6 +76,7 @@ class PartialPool {
   bool make_room(std::size_t wanted);
   void unmap(Partial* partial);
 
+  base::Notice no_memory_{10};
   std::size_t bytes_max_;
   std::size_t largest_block_;  // for the largest message
   std::size_t bytes_mapped_ = 0;
