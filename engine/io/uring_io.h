@@ -34,8 +34,9 @@ class UringIo {
   UringIo& operator=(const UringIo&) = delete;
   ~UringIo();
 
-  // Tests only, before start(): take nothing that kernel 6.0 does not have.
+  // Tests only, before start(): nothing that kernel 6.0 does not have; a ring that overflows.
   void pretend_old_kernel() { old_kernel_ = true; }
+  void pretend_small_ring() { small_ring_ = true; }
 
   // Fails: the kernel refuses io_uring or a part of it that is needed (kernel 6.0 is the floor);
   //        the sentence names the likely cause. Nothing is left open then, the listeners included.
@@ -151,6 +152,7 @@ class UringIo {
   io_uring ring_{};
   bool ring_made_ = false;
   bool old_kernel_ = false;
+  bool small_ring_ = false;
   bool receive_cap_ = false;  // the kernel takes a multishot receive's length as a cap
   unsigned setup_flags_ = 0;
   std::uint32_t receive_length_ = 0;

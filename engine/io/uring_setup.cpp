@@ -24,6 +24,9 @@ constexpr unsigned completions = 4096;
 // What is tried when memory is short.
 constexpr unsigned submissions_small = 64;
 constexpr unsigned completions_small = 1024;
+// What tests overflow.
+constexpr unsigned submissions_tiny = 8;
+constexpr unsigned completions_tiny = 8;
 static_assert(completions_small >= 4 * limits::receive_buffers,
               "receives do not overflow the queue");
 
@@ -110,7 +113,11 @@ base::Status UringIo::make_ring() {
   for (const unsigned flags : flag_ladder) {
     if (old_kernel_ && (flags & IORING_SETUP_DEFER_TASKRUN) != 0) continue;
     setup_flags_ = flags;
-    error = make_ring_with(ring_, flags, submissions, completions, parameters);
+    if (small_ring_) {
+      error = make_ring_with(ring_, flags, submissions_tiny, completions_tiny, parameters);
+    } else {
+      error = make_ring_with(ring_, flags, submissions, completions, parameters);
+    }
     if (error == -ENOMEM) {
       error = make_ring_with(ring_, flags, submissions_small, completions_small, parameters);
     }
