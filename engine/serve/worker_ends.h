@@ -95,7 +95,7 @@ void Worker<Io>::refuse(Connection& connection) {
   connection.refused = true;
   ++refused_count_;
   connection.state = ConnectionState::finishing;
-  if (!responder_.answer_broken(connection.out, 503)) connection.broken = true;
+  if (!responder_.answer_broken(connection.out, 503)) fail(connection);
   make_ready(connection);
 }
 
