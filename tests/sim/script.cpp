@@ -132,21 +132,45 @@ struct Maker {
     return post(text, answer);
   }
 
+  // The error that stands for calls of a batch behind the one that fills its reply.
+  static std::string too_large(const std::string& token) {
+    return reply(R"("error":{"code":-31004,"message":"Reply too large",)"
+                 R"("data":{"reason":"reply_size_max"}})",
+                 token);
+  }
+
+  // An element of a batch: its text, and what is said of it. `full` is how the reply is before and
+  // after.
+  std::string batch_element(std::string& text, Answer& answer, bool& full) {
+    if (below(random, 8) == 0) {
+      text = below(random, 2) == 0 ? "1" : R"({"jsonrpc":"2.0","method":7,"id":3})";
+      return error(-32600, "Invalid Request", text.size() == 1 ? "null" : "3");
+    }
+    if (!full && below(random, 12) == 0) {
+      full = true;
+      const std::string token = id();
+      text = call("blob", "[" + std::to_string(limits.reply_size_max + 1) + "]", token);
+      ++answer.started["blob"];
+      return too_large(token);
+    }
+    const bool wanted = below(random, 4) != 0;
+    Answer ignored;
+    const std::string said = element(text, full ? ignored : answer, wanted);
+    if (!full || !wanted) return said;
+    const std::size_t id_at = said.rfind(R"(,"id":)") + 6;
+    return too_large(said.substr(id_at, said.size() - 1 - id_at));
+  }
+
   Request batch() {
     Answer answer;
     std::string text = "[";
     const std::uint32_t most = below(random, 3) == 0 ? limits.batch_length_max + 1 : 6u;
     const std::uint32_t length = 1 + below(random, most);
     std::uint32_t count = 0;
+    bool full = false;
     for (; count < length && text.size() < limits.message_size_max / 2; ++count) {
       std::string one;
-      std::string said;
-      if (below(random, 8) == 0) {
-        one = below(random, 2) == 0 ? "1" : R"({"jsonrpc":"2.0","method":7,"id":3})";
-        said = error(-32600, "Invalid Request", one.size() == 1 ? "null" : "3");
-      } else {
-        said = element(one, answer, below(random, 4) != 0);
-      }
+      const std::string said = batch_element(one, answer, full);
       if (count != 0) text += ",";
       text += one;
       if (said.empty()) continue;
@@ -209,10 +233,8 @@ struct Maker {
         fits ? below(random, limits.reply_size_max / 8) : limits.reply_size_max + 1;
     Answer answer;
     ++answer.started["blob"];
-    answer.body = fits ? reply(R"("result":")" + std::string(size, 'x') + "\"", token)
-                       : reply(R"("error":{"code":-31004,"message":"Reply too large",)"
-                               R"("data":{"reason":"reply_size_max"}})",
-                               token);
+    answer.body =
+        fits ? reply(R"("result":")" + std::string(size, 'x') + "\"", token) : too_large(token);
     return post(call("blob", "[" + std::to_string(size) + "]", token), answer);
   }
 
