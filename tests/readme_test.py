@@ -14,6 +14,7 @@ Usage: readme_test.py BUILD_DIR COMPILER
 """
 
 import os
+import random
 import re
 import shutil
 import signal
@@ -39,17 +40,16 @@ def blocks(text):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def run(command, seconds=120, **options):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=seconds, check=False, **options)
-    if done.returncode != 0:
-        raise Failure(f"exit {done.returncode}: {command}\n{done.stdout}")
-    return done.stdout
+    """A port that nobody listens on, below those that the kernel gives to outgoing connections: one
+    of those could be another test's by the time that it is used."""
+    for port in random.sample(range(20000, 32768), 100):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    raise RuntimeError("no free port below 32768")
 
 
 def wait_until_open(port, process, seconds=20):
