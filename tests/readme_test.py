@@ -52,6 +52,14 @@ def free_port():
     raise RuntimeError("no free port below 32768")
 
 
+def run(command, seconds=120, **options):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=seconds, check=False, **options)
+    if done.returncode != 0:
+        raise Failure(f"exit {done.returncode}: {command}\n{done.stdout}")
+    return done.stdout
+
+
 def wait_until_open(port, process, seconds=20):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -394,6 +394,13 @@ def rule_listed(files):
             yield path, 1, "no CMakeLists.txt names this source"
 
 
+def rule_top_level(path, text):
+    top = {"engine", "bench", "tests", "tools", "cmake", ".ci", "CMakeLists.txt", "CMakePresets.json",
+           "README.md", "LICENSE", ".clang-format", ".clang-tidy", ".gitignore"}
+    if path.split("/")[0] not in top:
+        yield 1, "the top level has the entries of the design only"
+
+
 RULES = {  # name: (rule, planted (path, text), a good neighbour)
     "includes follow the arrows": (
         rule_arrows,
@@ -404,6 +411,10 @@ RULES = {  # name: (rule, planted (path, text), a good neighbour)
          ("engine/io/x.cpp", '#include "tests/support/fake_io.h"\n')],
         [("engine/json/x.cpp", '#include "engine/base/assert.h"\n#include <ringrpc/json.h>\n'),
          ("engine/serve/x.cpp", '#include "engine/io/event.h"\n// #include "tests/x.h"\n')]),
+    "the top level is the design's": (
+        rule_top_level,
+        [("crash-1234", "x"), ("notes.md", "x\n")],
+        [("README.md", "x\n"), (".ci/run", "x\n")]),
     "public headers stand on the standard library": (
         rule_public,
         [("engine/include/ringrpc/json.h", "#include <simdjson.h>\n"),

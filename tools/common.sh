@@ -10,6 +10,12 @@ packages_test=(libgtest-dev clang-19 libclang-rt-19-dev clang-format-19 python3 
 packages_wanted=(ccache)
 packages_wanted_test=(nodejs wrk nghttp2-client)
 
+# The comment at the head of a script, for --help.
+if [ -z "${own_help:-}" ] && { [ "${1:-}" = --help ] || [ "${1:-}" = -h ]; }; then
+  sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0"
+  exit 0
+fi
+
 say() { printf '== %s\n' "$*"; }
 die() {
   printf 'error: %s\n' "$*" >&2

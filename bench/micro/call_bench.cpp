@@ -36,9 +36,13 @@ std::string call(int i) {
 }
 
 std::string batch(int i) {
-  std::string text = "[";
-  for (int k = 0; k < batch_length; ++k) text += (k > 0 ? "," : "") + call(i + k);
-  return text + "]";
+  std::string text;
+  for (int k = 0; k < batch_length; ++k) {
+    text.push_back(k > 0 ? ',' : '[');
+    text.append(call(i + k));
+  }
+  text.push_back(']');
+  return text;
 }
 
 // Raw params of about 4 KiB that come back as they are.
