@@ -395,8 +395,9 @@ def rule_listed(files):
 
 
 def rule_top_level(path, text):
-    top = {"engine", "bench", "tests", "tools", "cmake", ".ci", "CMakeLists.txt",
-           "CMakePresets.json", "README.md", "LICENSE", ".clang-format", ".clang-tidy", ".gitignore"}
+    top = {"engine", "bench", "tests", "tools", "cmake", ".ci",
+           "CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE",
+           ".clang-format", ".clang-tidy", ".gitignore"}
     if path.split("/")[0] not in top:
         yield 1, "the top level has the entries of the design only"
 
