@@ -312,6 +312,15 @@ class Ringcall(unittest.TestCase):
         with Series(b"HTTP/1.1 204 No Content\r\n\r\n") as server:
             self.expect(run("ringcall", server.url, "-", stdin='{"method":"m"}'), 0, "", "204")
 
+    def test_a_message_without_an_id_may_be_answered_with_id_null(self):
+        for arguments, stdin in ((["-"], '{"method":"m"}'), (["--notify", "m"], None)):
+            with Series(http('{"id":null,"result":2}')) as server:
+                done = run("ringcall", *arguments[:-1], server.url, arguments[-1], stdin=stdin)
+                self.expect(done, 0, "2\n")
+            with Series(http('{"id":7,"result":2}')) as server:
+                done = run("ringcall", *arguments[:-1], server.url, arguments[-1], stdin=stdin)
+                self.expect(done, 3, "", "the reply's id is 7")
+
     def test_what_is_no_message_is_sent_and_any_reply_is_taken(self):
         error = '{"code":-32700,"message":"Parse error"}'
         server = Scripted(http('{"error":' + error + ',"id":null}'))
@@ -543,7 +552,11 @@ class Ringrpcd(unittest.TestCase):
                           ["--listen", "127.0.0.1:70000"], ["--listen", ""], ["--listen="],
                           ["--listen=", "127.0.0.1:0"], ["--port-file=", "--plan"],
                           ["--host=", "--plan"], ["--origin=", "--plan"], ["--io=", "--plan"],
-                          ["--workers=", "--plan"]):
+                          ["--workers=", "--plan"], ["--host", "http://x", "--plan"],
+                          ["--host", "'x'", "--plan"], ["--host", "--plan"],
+                          ["--host", "a/b", "--plan"], ["--origin", "foo", "--plan"],
+                          ["--origin", "https://", "--plan"], ["--origin", "a b://c", "--plan"],
+                          ["--origin", "https://c/", "--plan"]):
             with self.subTest(arguments=arguments):
                 done = run("ringrpcd", *arguments, seconds=20)
                 self.assertEqual(2, done.returncode, done.stderr)
@@ -740,7 +753,7 @@ class Ringload(unittest.TestCase):
                             self.assertEqual(1000, report["answered"])
                             checks = 0
                             if "--check" in how:
-                                checks = 1000 // int(how[how.index("--check") + 1])
+                                checks = -(-1000 // int(how[how.index("--check") + 1]))
                             self.assertEqual(checks, report["full_checks"])
                     self.assertEqual(0, server.stop())
 

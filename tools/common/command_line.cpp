@@ -1,11 +1,13 @@
 #include "tools/common/command_line.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 namespace tools {
@@ -31,6 +33,21 @@ std::vector<std::string> arguments_of(const CLI::App& app, int argc, const char*
     out.push_back(std::move(text));
   }
   return out;
+}
+
+bool is_host(std::string_view text) {
+  if (text.empty() || text.front() == '-') return false;
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::strchr("-._~:[]", c) != nullptr;
+  });
+}
+
+// RFC 3986, section 3.1.
+bool is_scheme(std::string_view text) {
+  if (text.empty() || std::isalpha(static_cast<unsigned char>(text.front())) == 0) return false;
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::strchr("+-.", c) != nullptr;
+  });
 }
 
 }  // namespace
@@ -77,6 +94,26 @@ CLI::Validator number_between(double min, double max) {
   char range[80];
   std::snprintf(range, sizeof(range), "%g to %g", min, max);
   return {check, range};
+}
+
+CLI::Validator host_name() {
+  return {[](std::string& text) -> std::string {
+            if (text.empty()) return "the value is empty";
+            return is_host(text) ? "" : text + " is no name or address of a host";
+          },
+          ""};
+}
+
+CLI::Validator origin() {
+  return {[](std::string& text) -> std::string {
+            if (text.empty()) return "the value is empty";
+            const std::size_t scheme = text.find("://");
+            const bool good = scheme != std::string::npos &&
+                              is_scheme(std::string_view(text).substr(0, scheme)) &&
+                              is_host(std::string_view(text).substr(scheme + 3));
+            return good ? "" : text + " is no origin, such as https://example.com";
+          },
+          ""};
 }
 
 }  // namespace tools

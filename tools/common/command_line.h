@@ -24,5 +24,9 @@ int finish(const std::string& program, int code);
 // Checks for add_option()->check().
 CLI::Validator not_empty();
 CLI::Validator number_between(double min, double max);
+// A name or address as it stands in Host (RFC 9110, section 7.2), a port or not.
+CLI::Validator host_name();
+// SCHEME://HOST, a port or not (RFC 6454, section 6.2).
+CLI::Validator origin();
 
 }  // namespace tools

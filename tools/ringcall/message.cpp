@@ -160,7 +160,9 @@ bool match_replies(const Message& message, const std::vector<Reply>& replies,
   for (std::size_t left = 0; left != replies.size(); ++left) {
     const Reply& reply = replies[left];
     if (used[left]) continue;
-    if (reply.error.empty() || !is_null(reply.id)) {
+    // A server may answer a message without an id as a call whose id is null.
+    const bool idless = message.ids.empty() && !message.batch;
+    if ((reply.error.empty() && !idless) || !is_null(reply.id)) {
       error = "the reply's id is " + std::string(reply.id) + ", not ";
       error += message.ids.empty() ? "that of any call" : std::string(message.ids.front());
       return false;

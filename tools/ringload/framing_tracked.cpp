@@ -31,7 +31,7 @@ bool ReplyReader::is_like(const Memo& memo, std::string_view id, const char* dat
 // Sets what judge() needs to know of the reply at hand. Returns: whether it has begun already.
 bool ReplyReader::begin_reply(Partial& partial, std::uint32_t expect) {
   const bool begun = partial.left != 0 || !partial.bytes.empty();
-  if (!begun) partial.sampled = check_every_ != 0 && ++begun_ % check_every_ == 0;
+  if (!begun) partial.sampled = check_every_ != 0 && begun_++ % check_every_ == 0;
   expect_ = expect;
   sampled_ = partial.sampled;
   return begun;

@@ -1,9 +1,12 @@
 #include "tools/ringload/options.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -114,12 +117,36 @@ std::string complete_rate(Options& options, const Typed& typed) {
   return {};
 }
 
+// Bytes of a token (RFC 9110, section 5.6.2).
+bool is_token(char c) {
+  constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         marks.find(c) != std::string_view::npos;
+}
+
+// Returns: whether this process may run on that CPU.
+bool may_use(int cpu) {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  return cpu < CPU_SETSIZE && sched_getaffinity(0, sizeof(cpus), &cpus) == 0 &&
+         CPU_ISSET(static_cast<unsigned>(cpu), &cpus);
+}
+
 // Reads what the options point to, and checks what hangs together.
 std::string complete(Options& options, const Typed& typed) {
   const std::string_view reason = tools::parse_url(options.url_text, options.url);
   if (!reason.empty()) return std::string(reason);
   for (const std::string& field : options.fields) {
     if (!is_field(field)) return "--header wants 'NAME: VALUE'";
+  }
+  if (!std::all_of(options.method.begin(), options.method.end(), is_token)) {
+    return "--method wants the name of a method of HTTP";
+  }
+  for (std::uint32_t i = 0; options.pin >= 0 && i < options.threads; ++i) {
+    if (!may_use(options.pin + static_cast<int>(i))) return "--pin names a CPU that is not ours";
+  }
+  if (options.server_pid != 0 && kill(options.server_pid, 0) != 0 && errno == ESRCH) {
+    return "--server-pid names no process";
   }
   if (options.connections < options.threads) return "fewer connections than threads";
   if (options.requests != 0 && options.requests < options.threads) {
@@ -214,7 +241,8 @@ void declare_results(CLI::App& app, Options& options, Typed& typed) {
   const char* const group = "What comes out";
   CLI::Option* const check = app.add_option(
       "--check", options.check_every,
-      "Check each N-th reply in full: head, JSON, id, expected result (implies --fresh-ids)");
+      "Check the first reply and each N-th from there in full: head, JSON, id, expected result "
+      "(implies --fresh-ids)");
   check->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
   CLI::Option* const expect = app.add_option(
       "--expect", typed.expected, "The result that is right, as JSON; --check 1000 unless given");

@@ -53,11 +53,11 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->allow_extra_args(false);
   app.add_option("--host", arguments.hosts,
                  "NAME or NAME:PORT allowed in Host, beside localhost; repeatable")
-      ->check(tools::not_empty())
+      ->check(tools::host_name())
       ->allow_extra_args(false);
   app.add_option("--origin", options.origins,
                  "Origin allowed for browsers, such as https://example.com; repeatable")
-      ->check(tools::not_empty())
+      ->check(tools::origin())
       ->allow_extra_args(false);
   app.add_option("--workers", options.workers, "Loops, one per CPU (all CPUs it may use)")
       ->check(CLI::Range(1u, ringrpc::limits::workers_max));
@@ -105,7 +105,8 @@ void allow_hosts(Arguments& arguments) {
   }
   if (!arguments.hosts.empty()) return;
   for (const std::string& listener : listeners) {
-    if (is_loopback(listener)) continue;
+    // What cannot be listened on is refused, and told, by the server.
+    if (is_loopback(listener) || port_of(listener).size() < 2) continue;
     std::fprintf(stderr,
                  "ringrpcd: %s is reachable under names that it does not know and answers 403 to; "
                  "allow them with --host NAME\n",

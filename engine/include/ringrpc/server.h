@@ -88,9 +88,10 @@ class Server {
   bool remove(std::string_view name);
 
   // Serves the methods at another path as well, by other rules; `/rpc` replaces the rules of the
-  // one that is always there. Requires: neither start() nor a call in memory came before; a path
-  // as requests spell it, that the server does not use itself; at most 16 of them. The call is
-  // ignored otherwise, with a line on stderr.
+  // one that is always there, and of a path that is mounted twice the last rules count.
+  // Requires: neither start() nor a call in memory came before; a path as requests spell it, that
+  // the server does not use itself; at most 16 of them. The call is ignored otherwise, with a line
+  // on stderr.
   Server& mount(std::string_view path, const EndpointOptions& options);
 
   // Serves until SIGTERM, SIGINT, or a SIGHUP that is not ignored, and stops gracefully. One line

@@ -181,11 +181,11 @@ TEST(TrackedTest, EachReplyMustHaveTheIdOfItsRequest) {
   }
 }
 
-TEST(TrackedTest, EachNthReplyIsCheckedInFull) {
+TEST(TrackedTest, TheFirstAndEachNthReplyAreCheckedInFull) {
   for (const std::size_t step : {std::size_t{1}, std::size_t{10'000}}) {
     Tracked tracked(fresh, 10);
     for (int i = 1; i <= 100; ++i) {
-      ASSERT_TRUE(tracked.feed(answer(tracked.id(), i == 50 ? "6" : "5"), step));
+      ASSERT_TRUE(tracked.feed(answer(tracked.id(), i == 51 ? "6" : "5"), step));
     }
     EXPECT_EQ(tracked.counts().full_checks, 10u);
     EXPECT_EQ(tracked.counts().wrong, 1u);
@@ -198,7 +198,7 @@ TEST(TrackedTest, LargeRepliesAreCheckedWhenTheirTurnComes) {
   wish.bodies[0].expected = '"' + std::string(100'000, 'x') + '"';
   Tracked tracked(wish, 2);
   for (int i = 1; i <= 10; ++i) {
-    const std::string text(100'000 - (i == 6 ? 1 : 0), 'x');
+    const std::string text(100'000 - (i == 7 ? 1 : 0), 'x');
     ASSERT_TRUE(tracked.feed(answer(tracked.id(), '"' + text + '"'), 4096));
   }
   EXPECT_EQ(tracked.counts().replies, 10u);
