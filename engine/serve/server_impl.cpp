@@ -23,7 +23,7 @@ namespace {
 constexpr int exit_forced = 1;
 constexpr int exit_usage = 2;
 constexpr int exit_not_started = 3;
-constexpr std::uint32_t unsent_grace_ms = 2 * limits::timer_slot_ms;
+constexpr std::uint32_t unsent_grace_ms = 1'000;
 
 template <class Io>
 class WorkerOf final : public serve::AnyWorker {
@@ -129,7 +129,7 @@ base::Status Server::Impl::open_listeners() {
   host_policy.loopback = wanted.empty();
   for (const std::string& text : wanted) {
     io::Listener& listener = listeners.emplace_back();
-    // A moment later than we do it ourselves, so that our own counter tells of it.
+    // A moment later than we do it ourselves, which takes more than the kernel's view of it.
     const std::uint32_t unsent_timeout_ms = options.stall_timeout_ms + unsent_grace_ms;
     base::Status status = listener.open(text, worker_count, unsent_timeout_ms);
     if (!status.ok()) return status;

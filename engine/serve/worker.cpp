@@ -213,7 +213,7 @@ void Worker<Io>::on_received(Connection& connection, const io::Event& event) {
     if (event.buffer != io::no_buffer) give(event.buffer);
     const bool harmless = event.result == -ENOBUFS || event.result == -ECANCELED;
     if (event.result == 0) connection.peer_finished = true;
-    if (event.result < 0 && !harmless) connection.broken = true;
+    if (event.result < 0 && !harmless) lose(connection, event.result);
   }
   make_ready(connection);
 }
@@ -223,7 +223,7 @@ void Worker<Io>::on_sent(Connection& connection, const io::Event& event) {
   RINGRPC_ASSERT(connection.sending);
   connection.sending = false;
   if (event.result < 0) {
-    connection.broken = true;
+    lose(connection, event.result);
     make_ready(connection);
     return;
   }

@@ -101,6 +101,7 @@ class Worker {
   void receive(const io::Event& event);
   void on_accepted(const io::Event& event);
   void refuse(Connection& connection);
+  void lose(Connection& connection, std::int32_t error);
   void on_received(Connection& connection, const io::Event& event);
   void on_sent(Connection& connection, const io::Event& event);
   Connection* connection_of(io::Handle handle);

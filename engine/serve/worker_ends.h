@@ -5,6 +5,8 @@
 
 #include <ringrpc/limits.h>
 
+#include <cerrno>
+
 #include "engine/base/assert.h"
 #include "engine/serve/worker.h"
 
@@ -85,6 +87,15 @@ void Worker<Io>::settle(Connection& connection) {
 template <class Io>
 void Worker<Io>::fail(Connection& connection) {
   counters_.add(base::Counter::limit_reply_memory);
+  connection.broken = true;
+}
+
+// The network, or the peer, has ended the connection. The kernel's own stall timeout is a little
+// longer than ours, and yet the first to fire when this loop is kept from running.
+template <class Io>
+[[gnu::cold]] void Worker<Io>::lose(Connection& connection, std::int32_t error) {
+  const bool stalled = error == -ETIMEDOUT && connection.deadline == DeadlineKind::stall;
+  if (stalled && !connection.broken) counters_.add(base::Counter::limit_stall_timeout);
   connection.broken = true;
 }
 
