@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include <cstring>
 
 #include "engine/base/assert.h"
+#include "engine/base/clock.h"
 
 namespace ringrpc::io {
 
@@ -114,6 +116,19 @@ bool set_option(int fd, int level, int name, int value = 1) {
   return setsockopt(fd, level, name, &value, sizeof(value)) == 0;
 }
 
+// Of those that call listen at the same moment the kernel may refuse all: each one is seen as
+// listening already. Somebody who does listen would have been met by bind, so it is tried again
+// after a pause that differs from theirs.
+bool listen_against_rivals(int fd) {
+  constexpr int pauses_max = 6;
+  for (int pauses = 0;; ++pauses) {
+    if (listen(fd, backlog) == 0) return true;
+    if (errno != EADDRINUSE || pauses == pauses_max) return false;
+    const std::uint64_t random = base::monotonic_ns() / 32 + static_cast<std::uint64_t>(fd) * 7;
+    poll(nullptr, 0, 1 + static_cast<int>(random % (std::uint64_t{1} << pauses)));
+  }
+}
+
 }  // namespace
 
 base::Status parse_address(std::string_view text, SocketAddress& address) {
@@ -195,7 +210,7 @@ base::Status Listener::open_one(bool first, std::uint32_t unsent_timeout_ms) {
   }
   const sockaddr* address = reinterpret_cast<const sockaddr*>(&address_.storage);
   if (bind(fd, address, address_.size) != 0) return cannot_listen(errno, address_, "bind");
-  if (listen(fd, backlog) != 0) return cannot_listen(errno, address_, "listen");
+  if (!listen_against_rivals(fd)) return cannot_listen(errno, address_, "listen");
   // Not before it listens: of two servers that start at once both could bind, and with the option
   // both could listen. The sockets that join later make a group with this one.
   if (first && !set_option(fd, SOL_SOCKET, SO_REUSEPORT)) {
