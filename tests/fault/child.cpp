@@ -64,10 +64,6 @@ Child::~Child() {
   close(pipe_);
 }
 
-bool Child::refused() const {
-  return port_ == 0 && start_line_.find("io_uring is not usable") != start_line_.npos;
-}
-
 std::uint64_t Child::metric(Socket& over, std::string_view name) {
   if (!over.write("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")) return 0;
   const std::string text = over.read_response();

@@ -35,9 +35,6 @@ class Child {
   [[nodiscard]] std::uint16_t port() const { return port_; }
   // The first line on stderr: where it listens, or why it does not.
   [[nodiscard]] const std::string& start_line() const { return start_line_; }
-  // Returns: whether this kernel refuses the backend, so that there is nothing to test.
-  [[nodiscard]] bool refused() const;
-
   // The value of a metric, asked for over that connection.
   static std::uint64_t metric(Socket& over, std::string_view name);
 

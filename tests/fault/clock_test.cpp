@@ -14,6 +14,7 @@
 #include <string>
 
 #include "tests/fault/child.h"
+#include "tests/support/io_uring.h"
 
 namespace {
 
@@ -64,7 +65,7 @@ std::string name_of(const ::testing::TestParamInfo<IoChoice>& info) {
 TEST_P(Clock, AWallClockThatIsSetChangesTheDateAndNothingElse) {
   Server server(Child::options(GetParam()));
   server.method("null", [](Call&) {});
-  if (!server.start()) GTEST_SKIP() << server.error();
+  RINGRPC_STARTED(server.start(), GetParam(), server.error());
   Socket idle(server.port());
   Socket peer(server.port());
   call_over(idle, "null");
@@ -91,7 +92,7 @@ TEST_P(Clock, AMonotonicClockThatJumpsAheadEndsWhoIsIdle) {
   // turn that sees the jump is the one in which the kernel has taken the answer.
   server.method("an_hour", [](Call&) { monotonic_ahead_s += 3'600; });
   server.method("a_month", [](Call&) { monotonic_ahead_s += 30 * 86'400; });
-  if (!server.start()) GTEST_SKIP() << server.error();
+  RINGRPC_STARTED(server.start(), GetParam(), server.error());
   Socket idle[2] = {Socket(server.port()), Socket(server.port())};
   for (Socket& one : idle) call_over(one, "null");
   Socket peer(server.port());

@@ -15,6 +15,7 @@
 
 #include "tests/fault/child.h"
 #include "tests/fault/house.h"
+#include "tests/support/io_uring.h"
 
 namespace ringrpc::testing {
 namespace {
@@ -22,12 +23,9 @@ namespace {
 class Machine : public ::testing::TestWithParam<IoChoice> {
  protected:
   // Starts the child. Returns: false when there is nothing to test on this kernel.
-  bool start(Child::Setup setup) {
+  void start(Child::Setup setup) {
     setup.options.io = GetParam();
     child_ = std::make_unique<Child>(setup);
-    if (child_->refused()) return false;
-    EXPECT_NE(child_->port(), 0) << child_->start_line();
-    return child_->port() != 0;
   }
 
   Child& child() { return *child_; }
@@ -78,9 +76,8 @@ std::string name_of(const ::testing::TestParamInfo<IoChoice>& info) {
 }  // namespace
 
 TEST_P(Machine, FewDescriptorsAreALimitOfConnectionsAndPeersOverItAreToldSo) {
-  if (!start({.options = options(), .before = [] { limit_descriptors(96); }})) {
-    GTEST_SKIP() << child().start_line();
-  }
+  start({.options = options(), .before = [] { limit_descriptors(96); }});
+  RINGRPC_STARTED(child().port() != 0, GetParam(), child().start_line());
   constexpr int places = 96 - static_cast<int>(limits::descriptors_reserved);
   std::vector<Socket> peers;
   for (int i = 0; i < 2 * places; ++i) peers.emplace_back(child().port());
@@ -113,10 +110,8 @@ TEST_P(Machine, WithoutADescriptorLeftPeersWaitWithoutABusyLoop) {
     server.method("take", [&hoard](Call&) { return hoard.take(); });
     server.method("give", [&hoard](Call&) { return hoard.give(); });
   };
-  if (!start(
-          {.options = options(), .before = [] { limit_descriptors(256); }, .methods = methods})) {
-    GTEST_SKIP() << child().start_line();
-  }
+  start({.options = options(), .before = [] { limit_descriptors(256); }, .methods = methods});
+  RINGRPC_STARTED(child().port() != 0, GetParam(), child().start_line());
   Socket first(child().port());
   EXPECT_EQ(status_of(call_over(first, "take")), 200);
   Socket second(child().port());
@@ -161,7 +156,8 @@ TEST_P(Machine, WhenReceiveBuffersRunOutEveryoneIsServedAllTheSame) {
   };
   Options few = options();
   few.receive_buffers = 2;
-  if (!start({.options = few, .methods = methods})) GTEST_SKIP() << child().start_line();
+  start({.options = few, .methods = methods});
+  RINGRPC_STARTED(child().port() != 0, GetParam(), child().start_line());
   std::vector<Socket> peers;
   for (int i = 0; i < 40; ++i) {
     peers.emplace_back(child().port());
@@ -186,7 +182,8 @@ TEST_P(Machine, WhenThePoolIsFullALargeBodyIsToldSoAndOthersGoOn) {
   Options small = options();
   small.message_size_max = 1u << 20;
   small.partial_pool_size = 2 * ((1u << 20) + limits::head_size_max);
-  if (!start({.options = small})) GTEST_SKIP() << child().start_line();
+  start({.options = small});
+  RINGRPC_STARTED(child().port() != 0, GetParam(), child().start_line());
   const std::string call = call_text("sum", small_sum);
   const std::string whole = post(std::string((1u << 20) - call.size(), ' ') + call);
   // So much that room for all of it has been taken.
@@ -237,7 +234,8 @@ TEST_P(Machine, WhenTheMachineHasNoMemoryALargeBodyIsToldSoAndOthersGoOn) {
       return static_cast<std::int64_t>(std::string(400u << 20, 'x').size());
     });
   };
-  if (!start({.options = options(), .methods = methods})) GTEST_SKIP() << child().start_line();
+  start({.options = options(), .methods = methods});
+  RINGRPC_STARTED(child().port() != 0, GetParam(), child().start_line());
   const std::string call = call_text("sum", small_sum);
   const std::string whole = post(std::string((3u << 20) - call.size(), ' ') + call);
   Socket watcher(child().port());
@@ -269,7 +267,8 @@ TEST_P(Machine, AStopThatIsHeldUpIsForcedAtItsDeadline) {
     const auto methods = [](Server& server) {
       server.method("blob", [](Call&) { return std::string(15u << 20, 'x'); });
     };
-    if (!start({.options = hasty, .methods = methods})) GTEST_SKIP() << child().start_line();
+    start({.options = hasty, .methods = methods});
+    RINGRPC_STARTED(child().port() != 0, GetParam(), child().start_line());
     Socket reader(child().port());
     ASSERT_TRUE(reader.write(post(call_text("blob"))));
     const std::size_t first = reader.read_some().size();
@@ -296,7 +295,8 @@ TEST_P(Machine, AResultThatIsNoJsonIsCountedAndSaidOnce) {
     });
     server.method("half", [](Call&, Reply& reply) { reply.result().begin_object(); });
   };
-  if (!start({.options = options(), .methods = methods})) GTEST_SKIP() << child().start_line();
+  start({.options = options(), .methods = methods});
+  RINGRPC_STARTED(child().port() != 0, GetParam(), child().start_line());
   Socket peer(child().port());
   std::uint64_t defects = 0;
   for (const char* method : {"nan", "two", "half"}) {

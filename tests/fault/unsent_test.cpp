@@ -12,6 +12,7 @@
 #include <string>
 
 #include "tests/fault/child.h"
+#include "tests/support/io_uring.h"
 
 namespace ringrpc::testing {
 namespace {
@@ -46,7 +47,7 @@ TEST_P(Unsent, BytesOfAStalledReaderLeaveTheKernelSoonAfterItsEnd) {
   options.stall_timeout_ms = 300;
   Server server(options);
   server.method("blob", [](Call&) { return std::string(15u << 20, 'x'); });
-  if (!server.start()) GTEST_SKIP() << server.error();
+  RINGRPC_STARTED(server.start(), GetParam(), server.error());
   Socket reader(server.port());
   ASSERT_TRUE(reader.write(post(call_text("blob"))));
   ASSERT_TRUE(wait_for(server, "ringrpc_limit_hits_total{limit=\"stall_timeout\"}", 1));

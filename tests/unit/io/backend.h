@@ -4,11 +4,7 @@
 // backend: io_uring, io_uring as on an old kernel, epoll.
 
 #include <gtest/gtest.h>
-#include <linux/io_uring.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -17,6 +13,7 @@
 #include "engine/io/epoll_io.h"
 #include "engine/io/listener.h"
 #include "engine/io/uring_io.h"
+#include "tests/support/io_uring.h"
 #include "tests/unit/io/peer.h"
 
 namespace ringrpc::testing {
@@ -63,11 +60,7 @@ class Backend : public ::testing::Test {
   // no ring at all. epoll is never refused.
   static bool may_be_refused() {
     if constexpr (std::is_same_v<Io, io::EpollIo>) return false;
-    io_uring_params parameters{};
-    const long fd = syscall(SYS_io_uring_setup, 8, &parameters);
-    if (fd < 0) return errno == EPERM || errno == EACCES || errno == ENOSYS || errno == ENOMEM;
-    close(static_cast<int>(fd));
-    return false;
+    return io_uring_is_refused();
   }
 
   std::uint16_t port() const { return listener_.port(); }
