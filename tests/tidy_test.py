@@ -66,7 +66,7 @@ DOORS = {
 }
 
 # Not on the hot path, or not anywhere in the engine.
-HOT_FOLDERS = ("io", "http", "json", "rpc", "serve")
+HOT_FOLDERS = ("io", "http", "ws", "json", "rpc", "serve")
 BANNED = {
     "std::function": r"\bstd::function\b",
     "iostream": r"#include <(?:iostream|sstream|fstream|ostream|istream|format)>|"

@@ -83,6 +83,18 @@ inline constexpr std::uint32_t trailer_size_max = 8u << 10;
 inline constexpr std::uint32_t drain_size_max = 64u << 10;
 inline constexpr std::uint32_t drain_size_max_max = 16u << 20;
 
+// --- WebSocket ----------------------------------------------------------------------------------
+
+// Frames of one message, and the bytes of its headers, and of the control frames in between, beyond
+// its own size. More is a close with 1008: a message cut into crumbs costs work and time out of
+// proportion. They cost no memory; a peer that sends whole lines or kilobytes stays far below.
+inline constexpr std::uint32_t websocket_frames_max = 16'384;
+inline constexpr std::uint32_t websocket_overhead_max = 4u << 10;
+// A connection that has been silent for this long is sent a ping; when so many are unanswered at
+// the time for the next, its peer is gone (1008). The idle timeout of HTTP is not for WebSockets.
+inline constexpr std::uint32_t websocket_ping_ms = 20'000;
+inline constexpr std::uint32_t websocket_pings_unanswered_max = 3;
+
 // --- Time ---------------------------------------------------------------------------------------
 
 // One slot of the timer wheel: how late a timeout may fire, and so the shortest that makes sense.
@@ -175,6 +187,7 @@ static_assert(receive_buffers_max <= 32'768, "the kernel's limit for one ring of
 static_assert(receive_buffer_gap >= padding, "the gap behind a receive buffer is its padding");
 static_assert(head_size_max > target_size_max, "a target fits into a head");
 static_assert(head_size_max_min > target_size_max_min, "the tightest, too");
+static_assert(websocket_overhead_max >= 14, "the header of a message in one frame");
 static_assert(message_size_max <= message_size_max_max && reply_size_max <= reply_size_max_max);
 static_assert(refusals_max < descriptors_reserved, "they may take descriptors of the reserve");
 static_assert(idle_timeout_ms <= timeout_ms_max && head_timeout_ms >= timeout_ms_min);
