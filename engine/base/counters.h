@@ -37,8 +37,14 @@ enum class Counter : std::uint16_t {
   // JSON-RPC
   notifications,
   batches,
-  exceptions,   // thrown by a handler
-  bad_results,  // no JSON, left by a handler
+  exceptions,        // thrown by a handler
+  bad_results,       // no JSON, left by a handler
+  late_calls,        // calls that were answered later, or are still to be
+  late_replies,      // replies of theirs
+  replies_dropped,   // replies that came when nobody waited for them any more
+  calls_unanswered,  // a Deferred was dropped, so the engine answered
+  calls_cancelled,   // asked to stop by their peer
+  cancels_unknown,   // rpc.cancel for an id that is not in flight
   // Limits, each with its own label in ringrpc_limit_hits_total
   limit_connections,  // peers over it, each answered 503
   limit_head_size,
@@ -62,6 +68,10 @@ enum class Counter : std::uint16_t {
   limit_stall_timeout,
   limit_linger_timeout,
   limit_drain_size,
+  limit_in_flight,       // calls of one connection, or of the worker
+  limit_late_memory,     // what calls in flight may hold
+  limit_blocking_queue,  // jobs that wait for a thread
+  limit_call_timeout,
   count,
 };
 
@@ -91,6 +101,12 @@ inline constexpr std::array counter_names = {
     std::string_view("batches"),
     std::string_view("exceptions"),
     std::string_view("bad_results"),
+    std::string_view("late_calls"),
+    std::string_view("late_replies"),
+    std::string_view("replies_dropped"),
+    std::string_view("calls_unanswered"),
+    std::string_view("calls_cancelled"),
+    std::string_view("cancels_unknown"),
     std::string_view("connections"),
     std::string_view("head_size"),
     std::string_view("head_fields"),
@@ -113,6 +129,10 @@ inline constexpr std::array counter_names = {
     std::string_view("stall_timeout"),
     std::string_view("linger_timeout"),
     std::string_view("drain_size"),
+    std::string_view("in_flight"),
+    std::string_view("late_memory"),
+    std::string_view("blocking_queue"),
+    std::string_view("call_timeout"),
 };
 static_assert(counter_names.size() == counter_count, "each counter has a name");
 

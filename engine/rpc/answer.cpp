@@ -9,56 +9,10 @@
 #include "engine/base/assert.h"
 #include "engine/json/walk.h"
 #include "engine/rpc/guard.h"
+#include "engine/rpc/reply_text.h"
 
 namespace ringrpc::rpc {
 namespace {
-
-constexpr std::string_view result_begin = R"({"jsonrpc":"2.0","result":)";
-constexpr std::string_view error_begin = R"({"jsonrpc":"2.0","error":)";
-constexpr std::string_view id_begin = R"(,"id":)";
-// Padded, as ids are.
-constexpr char null_text[limits::padding] = "null";
-constexpr std::string_view null_id(null_text, 4);
-
-// Ends a reply object: its id and the closing brace.
-// Requires: an id is a view of the message, behind which limits::padding bytes are readable.
-[[gnu::always_inline]] inline void write_id(std::string_view id, JsonWriter& out) {
-  constexpr std::size_t chunk = 16;
-  if (id.empty()) id = null_id;
-  const std::size_t size = id_begin.size() + id.size() + 1;
-  char* const begin = out.spare(size + chunk);
-  if (begin == nullptr) [[unlikely]] {
-    // Near the end of the room: exactly what is needed.
-    out.bytes(id_begin);
-    out.bytes(id);
-    out.bytes("}");
-    return;
-  }
-  std::memcpy(begin, id_begin.data(), id_begin.size());
-  char* at = begin + id_begin.size();
-  std::memcpy(at, id.data(), chunk);  // Most ids are shorter than this; it is overwritten.
-  if (id.size() > chunk) [[unlikely]]
-    std::memcpy(at, id.data(), id.size());
-  at[id.size()] = '}';
-  out.advance(size);
-}
-
-void write_error(ErrorCode code, std::string_view id, bool with_id, JsonWriter& out,
-                 std::string_view reason) {
-  out.bytes(error_begin);
-  out.bytes(error_object(code));
-  if (!reason.empty()) {
-    out.bytes(R"(,"data":{"field":"","reason":")");
-    out.bytes(reason);
-    out.bytes("\"}");
-  }
-  out.bytes("}");
-  if (with_id) [[likely]] {
-    write_id(id, out);
-  } else {
-    out.bytes("}");
-  }
-}
 
 // Returns: whether a valid message gets an answer.
 bool is_answered(const Envelope& envelope, const EndpointOptions& rules) {
@@ -178,6 +132,10 @@ void Answerer::run(Message& message, const Envelope& envelope, const Method& met
                    const Origin& origin, JsonWriter& out) {
   const bool wanted = is_answered(envelope, *message.rules);
   if (!wanted) options_.counters->add(base::Counter::notifications);
+  if (method.kind != MethodKind::direct) [[unlikely]] {
+    run_late(message, envelope, method, origin, out);
+    return;
+  }
   const std::size_t before = out.size();
   const bool answered_before = message.answered;
   separate(message, out);
@@ -214,30 +172,90 @@ void Answerer::run(Message& message, const Envelope& envelope, const Method& met
   finish_result(message, envelope, reply, begin, out);
 }
 
+// Begins a call whose answer comes later. Nothing of it is written here.
+[[gnu::noinline]] void Answerer::run_late(Message& message, const Envelope& envelope,
+                                          const Method& method, const Origin& origin,
+                                          JsonWriter& out) {
+  const bool wanted = is_answered(envelope, *message.rules);
+  message.stats->count_start(method.slot);
+  if (method.kind == MethodKind::cancel) return cancel(message, envelope, out);
+  LateCall* const late =
+      options_.late->open(envelope, method, origin, reader_.index(), *message.endpoint, wanted);
+  if (late == nullptr) {
+    if (!wanted) return;
+    separate(message, out);
+    refuse(message, ErrorCode::overloaded, envelope.id, out);
+    return;
+  }
+  if (wanted) ++message.late_count;
+  if (method.kind == MethodKind::blocking) {
+    options_.late->submit(*late);
+    return;
+  }
+  // The thunk makes the Deferred, so what it throws is answered by that.
+  const char* const thrown = guarded_invoke(method, late->call(), late->reply());
+  if (thrown != nullptr) [[unlikely]] {
+    options_.counters->add(base::Counter::exceptions);
+    exception_notice_.say("the handler of \"%s\" threw: %s", method.name.c_str(), thrown);
+  }
+}
+
+void Answerer::add_late(Message& message, LateCall& call, JsonWriter& out) {
+  if (call.end != LateEnd::text) return add_error(message, error_of(call.end), call.id(), out);
+  separate(message, out);
+  const std::size_t begin = out.size();
+  out.bytes(call.text());
+  const std::size_t bracket = message.status == ReadStatus::batch ? 1 : 0;
+  const std::size_t size = out.size() - message.start + bracket;
+  if (message.budget->spent || out.overflowed() || size > message.budget->size_max) {
+    if (!message.budget->spent) options_.counters->add(base::Counter::limit_reply_size);
+    message.budget->spent = true;
+    out.rewind(begin);
+    refuse(message, ErrorCode::reply_too_large, call.id(), out);
+    return;
+  }
+  if (call.code != 0) note_error(message, call.code, true);
+}
+
+// rpc.cancel {"id": token}: the flag of every call in flight on this connection with that id.
+void Answerer::cancel(Message& message, const Envelope& envelope, JsonWriter& out) {
+  const JsonValue params =
+      envelope.params == ParamsKind::absent
+          ? JsonValue()
+          : JsonValue(reader_.index().text(), reader_.params_position(envelope));
+  const JsonValue id = envelope.params == ParamsKind::array ? params.at(0) : params.find("id");
+  const bool valid = id.kind() == JsonValue::Kind::string || id.kind() == JsonValue::Kind::number ||
+                     id.kind() == JsonValue::Kind::null;
+  if (valid && options_.late->cancel(id.raw()) == 0) {
+    options_.counters->add(base::Counter::cancels_unknown);
+  }
+  if (!is_answered(envelope, *message.rules)) return;
+  separate(message, out);
+  if (!valid) {
+    refuse(message, ErrorCode::invalid_params, envelope.id, out, "id must be a string or a number");
+    return;
+  }
+  out.bytes(result_begin);
+  out.bytes("null");
+  write_id(envelope.id, out);
+}
+
 // Ends what the handler has written, or puts an error in its place.
 void Answerer::finish_result(Message& message, const Envelope& envelope, Reply& reply,
                              std::size_t begin, JsonWriter& out) {
-  bool whole = true;
-  if (reply.failed_) [[unlikely]] {
-    // Whatever was written behind the error does not count.
-    if (reply.fits_) out.rewind(reply.end_);
-    if (reply.over_memory_) options_.counters->add(base::Counter::limit_params_memory);
-  } else {
-    if (!reply.touched_) out.null();
-    whole = out.complete();
-  }
-  write_id(envelope.id, out);
+  if (reply.over_memory_) [[unlikely]]
+    options_.counters->add(base::Counter::limit_params_memory);
+  const ReplyEnd end = ReplyAccess::end(reply, envelope.id, out);
   // A batch still needs its closing bracket.
   const std::size_t size =
       out.size() - message.start + (message.status == ReadStatus::batch ? 1 : 0);
   const bool too_large = size > message.budget->size_max && !message.budget->spent;
-  if (out.ok() && whole && !too_large) [[likely]] {
+  if (end == ReplyEnd::whole && !too_large) [[likely]] {
     if (reply.failed_) note_error(message, reply.code_, true);
     return;
   }
-  const bool overflowed = out.overflowed() || too_large;
   out.rewind(begin);
-  if (overflowed) {
+  if (end == ReplyEnd::overflowed || too_large) {
     message.budget->spent = true;
     options_.counters->add(base::Counter::limit_reply_size);
     refuse(message, ErrorCode::reply_too_large, envelope.id, out);
@@ -279,6 +297,7 @@ void Answerer::refuse(Message& message, ErrorCode code, std::string_view id, Jso
 }
 
 void Answerer::end_other(Message& message, JsonWriter& out) {
+  if (message.late_count != 0) return;  // Its end comes with the last of them.
   if (message.status == ReadStatus::batch && message.count != 0 && message.answered) {
     message.budget->spent = true;  // Nothing follows: the bracket may use what errors have.
     out.bytes("]");

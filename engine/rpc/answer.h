@@ -16,6 +16,7 @@
 #include "engine/rpc/endpoint.h"
 #include "engine/rpc/envelope.h"
 #include "engine/rpc/errors.h"
+#include "engine/rpc/late_calls.h"
 #include "engine/rpc/outcome.h"
 #include "engine/rpc/table.h"
 
@@ -29,8 +30,12 @@ struct Message {
   bool answered = false;    // something has been written behind start (and the bracket)
   Outcome outcome;
   Budget* budget = nullptr;
+  const Endpoint* endpoint = nullptr;
   const EndpointOptions* rules = nullptr;
   CallStats* stats = nullptr;
+  // Calls of this message that are answered later and want an answer: the latest first, through
+  // LateCall::next as far as late_count goes.
+  std::uint32_t late_count = 0;
 };
 
 // Owns:   the reader, the scratch memory of decoding, the checker of users' error data.
@@ -41,6 +46,7 @@ class Answerer {
     std::uint32_t message_size_max = 0;
     std::uint32_t batch_length_max = 0;
     base::Counters* counters = nullptr;  // outlives this object
+    LateCalls* late = nullptr;           // likewise
   };
 
   Answerer() = default;
@@ -62,6 +68,7 @@ class Answerer {
                     .answered = false,
                     .outcome = {},
                     .budget = &budget,
+                    .endpoint = &endpoint,
                     .rules = endpoint.options,
                     .stats = endpoint.stats};
     if (result.status != ReadStatus::single) [[unlikely]]
@@ -74,6 +81,14 @@ class Answerer {
   // Runs one call and writes its reply, or what stands for it. Nothing for a notification.
   void answer(Message& message, const Envelope& envelope, const Method* method,
               const Origin& origin, JsonWriter& out);
+
+  // Writes the reply of one of the message's calls that were answered later.
+  void add_late(Message& message, LateCall& call, JsonWriter& out);
+  // Writes an error in its place.
+  void add_error(Message& message, ErrorCode code, std::string_view id, JsonWriter& out) {
+    separate(message, out);
+    refuse(message, code, id, out);
+  }
 
   // Ends the reply. Returns: what the transport has to know. Lifetime: that of the message.
   const Outcome& end(Message& message, JsonWriter& out) {
@@ -96,6 +111,9 @@ class Answerer {
                       JsonWriter& out);
   void run(Message& message, const Envelope& envelope, const Method& method, const Origin& origin,
            JsonWriter& out);
+  void run_late(Message& message, const Envelope& envelope, const Method& method,
+                const Origin& origin, JsonWriter& out);
+  void cancel(Message& message, const Envelope& envelope, JsonWriter& out);
   void finish_result(Message& message, const Envelope& envelope, Reply& reply, std::size_t begin,
                      JsonWriter& out);
   void refuse(Message& message, ErrorCode code, std::string_view id, JsonWriter& out,

@@ -10,9 +10,12 @@
 
 namespace ringrpc::rpc {
 
-const char* guarded_invoke(const Method& method, Call& call, Reply& reply) {
+namespace {
+
+template <typename Run>
+const char* guarded(Run run) {
   try {
-    method.invoke(method.state, method.strict, call, reply);
+    run();
     return nullptr;
   } catch (abi::__forced_unwind&) {
     // pthread_cancel and pthread_exit unwind through here and must not be stopped.
@@ -25,6 +28,16 @@ const char* guarded_invoke(const Method& method, Call& call, Reply& reply) {
   } catch (...) {
     return "an exception that is no std::exception";
   }
+}
+
+}  // namespace
+
+const char* guarded_invoke(const Method& method, Call& call, Reply& reply) {
+  return guarded([&] { method.invoke(method.state, method.strict, call, reply); });
+}
+
+const char* guarded_wait(void (*run)(void* state, Call& call), void* state, Call& call) {
+  return guarded([&] { run(state, call); });
 }
 
 }  // namespace ringrpc::rpc

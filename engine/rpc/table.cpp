@@ -68,7 +68,13 @@ std::uint32_t Table::fill(std::uint64_t seed) {
 }
 
 Registry::Registry() {
-  owned_ = std::make_unique<const Table>(std::vector<const Method*>());
+  // The engine's own; no handler of a user's is called so.
+  auto cancel = std::make_unique<Method>();
+  cancel->name = "rpc.cancel";
+  cancel->kind = MethodKind::cancel;
+  slots_.emplace(cancel->name, 0);
+  methods_[cancel->name] = std::move(cancel);
+  owned_ = std::make_unique<const Table>(listed(methods_));
   current_.store(owned_.get(), std::memory_order_release);
 }
 
@@ -129,8 +135,13 @@ Registry::RetiredList Registry::passed_locked() {
   // Epochs grow along the list, so the first one that has not passed ends the search.
   auto end = retired_.begin();
   while (end != retired_.end() && epochs_.passed(end->epoch)) ++end;
-  RetiredList freed(std::make_move_iterator(retired_.begin()), std::make_move_iterator(end));
-  retired_.erase(retired_.begin(), end);
+  // Of those, what a call in flight uses stays. Nobody begins to use it any more.
+  const auto in_use = [](const Retired& one) {
+    return one.method != nullptr && one.method->users.load(std::memory_order_acquire) != 0;
+  };
+  const auto first_free = std::stable_partition(retired_.begin(), end, in_use);
+  RetiredList freed(std::make_move_iterator(first_free), std::make_move_iterator(end));
+  retired_.erase(first_free, end);
   return freed;
 }
 

@@ -30,6 +30,14 @@ namespace ringrpc::rpc {
 // The thunk in the user's translation unit that decodes, calls and encodes.
 using Invoke = void (*)(void* state, bool strict, Call& call, Reply& reply);
 
+// How a method's calls are answered.
+enum class MethodKind : std::uint8_t {
+  direct,    // when the handler returns
+  deferred,  // by the Deferred that the thunk makes of its call
+  blocking,  // when the handler returns, on the blocking pool
+  cancel,    // the engine's own rpc.cancel
+};
+
 // One method. Owns: its state, through destroy. Immutable once in a table.
 struct Method {
   std::string name;
@@ -41,6 +49,11 @@ struct Method {
   const fields::TypeInfo* params = nullptr;
   const fields::TypeInfo* result = nullptr;
   bool strict = false;
+  MethodKind kind = MethodKind::direct;
+  std::uint32_t timeout_ms = 0;  // of calls that are answered later; 0: the server's
+  // Calls that are answered later and still need this method. Counted by workers within a turn,
+  // given back with release; acquire by the registry, which keeps a method that somebody uses.
+  mutable std::atomic<std::uint32_t> users{0};
   std::uint32_t slot = 0;  // where its calls are counted; a name keeps its slot for ever
 
   Method() = default;

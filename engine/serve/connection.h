@@ -41,6 +41,7 @@ struct alignas(64) Connection {
   bool closed : 1 = false;               // the backend has been asked to close it
   bool fresh : 1 = true;                 // no byte has come yet
   bool refused : 1 = false;              // over connections_max
+  bool late : 1 = false;                 // has exchanges that are answered later
   std::uint16_t input_first = no_input;  // receive buffers of this turn, in order
   std::uint16_t input_last = no_input;
   std::uint32_t ready_next = no_connection;
@@ -50,7 +51,9 @@ struct alignas(64) Connection {
   Partial* partial = nullptr;
   io::Address peer;
 
-  [[nodiscard]] bool idle() const { return partial == nullptr && out.empty() && !sending; }
+  // Returns: whether nothing has come that is still to be read.
+  [[nodiscard]] bool idle_input() const { return partial == nullptr && input_first == no_input; }
+  [[nodiscard]] bool idle() const { return partial == nullptr && out.empty() && !sending && !late; }
 };
 static_assert(sizeof(Connection) == 64, "a connection is one cache line");
 

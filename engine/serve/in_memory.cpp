@@ -3,6 +3,7 @@
 #include <ringrpc/limits.h>
 #include <sched.h>
 
+#include <chrono>
 #include <cstring>
 
 #include "engine/base/assert.h"
@@ -55,10 +56,45 @@ InMemoryContext::InMemoryContext(const WorkerOptions& options, WorkerShared& sha
               .drain_size_max = options.peer.drain_size_max,
               .head = options.head}),
       reader(shared.registry->epochs().join()) {
-  const base::Status status = answerer.reserve({.message_size_max = options.message_size_max,
-                                                .batch_length_max = options.batch_length_max,
-                                                .counters = &counters});
+  base::Status status;
+  late = rpc::LateCalls::make({.calls_max = options.in_flight_max,
+                               .calls_per_connection_max = options.in_flight_per_connection_max,
+                               .connections_max = 1,
+                               .memory_max = options.late_memory_size_max,
+                               .reply_size_max = options.reply_size_max,
+                               .timeout_ms = options.call_timeout_ms,
+                               .blocking = shared.blocking,
+                               .wake =
+                                   [](void* context) {
+                                     InMemoryContext& self =
+                                         *static_cast<InMemoryContext*>(context);
+                                     std::lock_guard lock(self.late_mutex);
+                                     self.late_changed.notify_all();
+                                   },
+                               .waker = this,
+                               .counters = &counters,
+                               .head_text = &head_text,
+                               .clock = &base::monotonic_ns,
+                               .find_in_text = &find_in_head_text},
+                              status);
   RINGRPC_ASSERT(status.ok(), status.sentence());
+  status = answerer.reserve({.message_size_max = options.message_size_max,
+                             .batch_length_max = options.batch_length_max,
+                             .counters = &counters,
+                             .late = late});
+  RINGRPC_ASSERT(status.ok(), status.sentence());
+}
+
+void InMemoryContext::wait_until(std::uint64_t due_ns) {
+  std::unique_lock lock(late_mutex);
+  const auto answered = [this] { return late->has_answers(); };
+  if (due_ns == 0) {
+    late_changed.wait(lock, answered);
+  } else {
+    const std::uint64_t now_ns = base::monotonic_ns();
+    const auto left = std::chrono::nanoseconds(due_ns > now_ns ? due_ns - now_ns : 0);
+    late_changed.wait_for(lock, left, answered);
+  }
 }
 
 InMemory::~InMemory() {
@@ -101,6 +137,32 @@ void InMemory::give_back(InMemoryContext& context) {
   context.busy.store(false, std::memory_order_release);
 }
 
+// The caller waits for the calls of its message that are answered later.
+void InMemory::finish_late(InMemoryContext& context, rpc::Message& message, JsonWriter& out) {
+  rpc::LateCalls& late = *context.late;
+  // The table has done its part, and this may take long.
+  base::Epochs::rest(context.reader);
+  while (message.late_count != 0) {
+    while (rpc::LateCall* call = late.expire(base::monotonic_ns())) {
+      context.counters.add(base::Counter::limit_call_timeout);
+      if (call->wanted && !call->told) {
+        call->told = true;
+        --message.late_count;
+        context.answerer.add_error(message, rpc::ErrorCode::timed_out, call->id(), out);
+      }
+      late.raise(*call, StopReason::timed_out);
+    }
+    while (rpc::LateCall* call = late.take()) {
+      if (call->wanted && !call->told) {
+        --message.late_count;
+        context.answerer.add_late(message, *call, out);
+      }
+      late.release(*call);
+    }
+    if (message.late_count != 0) context.wait_until(late.next_ns());
+  }
+}
+
 std::string_view InMemory::padded_copy(InMemoryContext& context, std::string_view text) {
   context.padded.reserve(text.size() + limits::padding);
   context.padded.assign(text);
@@ -129,6 +191,8 @@ void InMemory::call(std::string_view json, bool padded, std::string& reply) {
       const rpc::Envelope& call = context.answerer.envelope(i);
       context.answerer.answer(message, call, table.find(call.method), nowhere, writer);
     }
+    if (message.late_count != 0) [[unlikely]]
+      finish_late(context, message, writer);
     outcome = context.answerer.end(message, writer);
   }
   const std::size_t size = outcome.has_body ? writer.size() : 0;
@@ -162,6 +226,8 @@ void InMemory::call_http(std::string_view bytes, bool padded, std::string& respo
       context.answerer.answer(message, call, table.find(call.method), reply.origin(),
                               reply.writer());
     }
+    if (message.late_count != 0) [[unlikely]]
+      finish_late(context, message, reply.writer());
     reply.finish(response, context.answerer.end(message, reply.writer()));
     context.framer.forget(connection);
     give_back(context);

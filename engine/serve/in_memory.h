@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -28,6 +29,12 @@ namespace ringrpc::serve {
 // What one thread needs for one call at a time.
 struct InMemoryContext {
   InMemoryContext(const WorkerOptions& options, WorkerShared& shared);
+  ~InMemoryContext() { rpc::LateCalls::close(late); }
+  InMemoryContext(const InMemoryContext&) = delete;
+  InMemoryContext& operator=(const InMemoryContext&) = delete;
+
+  // Sleeps until a call is answered or that time comes; 0: whenever that is.
+  void wait_until(std::uint64_t due_ns);
 
   base::Counters counters;
   Endpoints endpoints;
@@ -39,6 +46,9 @@ struct InMemoryContext {
   Request request;
   std::string padded;  // copies of texts that came without padding
   base::Epochs::Reader& reader;
+  rpc::LateCalls* late = nullptr;
+  std::mutex late_mutex;
+  std::condition_variable late_changed;
   // Acquire when claimed, release when given back: the next thread sees what this one did.
   std::atomic<bool> busy{false};
 };
@@ -73,6 +83,7 @@ class InMemory {
   InMemoryContext& claim();
   InMemoryContext& claim_slow();
   static void give_back(InMemoryContext& context);
+  static void finish_late(InMemoryContext& context, rpc::Message& message, JsonWriter& out);
   InMemoryContext* make(std::size_t index);
   static std::string_view padded_copy(InMemoryContext& context, std::string_view text);
 

@@ -5,6 +5,7 @@
 #include "engine/rpc/answer.h"
 #include "engine/rpc/call_stats.h"
 #include "engine/serve/connection.h"
+#include "engine/serve/late_desk.h"
 #include "engine/serve/outbox.h"
 
 namespace ringrpc::serve {
@@ -16,7 +17,6 @@ constexpr std::size_t program_size = 8u << 20;
 constexpr std::size_t ring_size = 192u << 10;
 // What io/ keeps for each socket beside the connection: slot and timer.
 constexpr std::size_t socket_state_size = 12 + 16;
-
 }  // namespace
 
 std::vector<PlanItem> memory_plan(const WorkerOptions& options, std::uint32_t workers) {
@@ -42,6 +42,13 @@ std::vector<PlanItem> memory_plan(const WorkerOptions& options, std::uint32_t wo
       {"reply_segments", n * options.segments * sizeof(Segment), "runs of reply bytes that wait"},
       {"large_replies", n * std::size_t{options.large_replies_size_max},
        "replies that fit no slab"},
+      {"late_calls",
+       n * (options.in_flight_max * LateDesk::call_size +
+            (std::size_t{options.connections_max} + options.refusals_max) *
+                LateDesk::connection_size),
+       "calls that are answered later"},
+      {"late_memory", n * std::size_t{options.late_memory_size_max},
+       "what such calls hold beyond that: long params, replies until they are sent"},
       {"counters", n * (limits::methods_max * sizeof(std::uint64_t) + sizeof(base::Histogram)),
        "one for each method, and the latencies"},
   };

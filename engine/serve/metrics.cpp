@@ -51,6 +51,12 @@ constexpr std::array plain = {
     Named{"ringrpc_batches_total", Counter::batches},
     Named{"ringrpc_exceptions_total", Counter::exceptions},
     Named{"ringrpc_bad_results_total", Counter::bad_results},
+    Named{"ringrpc_late_calls_total", Counter::late_calls},
+    Named{"ringrpc_late_replies_total", Counter::late_replies},
+    Named{"ringrpc_replies_dropped_total", Counter::replies_dropped},
+    Named{"ringrpc_calls_unanswered_total", Counter::calls_unanswered},
+    Named{"ringrpc_calls_cancelled_total", Counter::calls_cancelled},
+    Named{"ringrpc_cancels_unknown_total", Counter::cancels_unknown},
 };
 constexpr std::size_t first_limit = static_cast<std::size_t>(Counter::limit_connections);
 static_assert(plain.size() == first_limit, "each counter is in exactly one of the two lists");
@@ -159,6 +165,8 @@ struct GaugeSums {
   std::uint64_t partial_messages = 0;
   std::uint64_t partial_bytes = 0;
   std::uint64_t large_reply_bytes = 0;
+  std::uint64_t in_flight = 0;
+  std::uint64_t late_bytes = 0;
 };
 
 GaugeSums sum_gauges(const std::deque<serve::WorkerThread>& workers) {
@@ -170,6 +178,8 @@ GaugeSums sum_gauges(const std::deque<serve::WorkerThread>& workers) {
     sums.buffers_lent += gauges.buffers_lent.load(std::memory_order_relaxed);
     sums.partial_messages += gauges.partial_messages.load(std::memory_order_relaxed);
     sums.partial_bytes += gauges.partial_bytes.load(std::memory_order_relaxed);
+    sums.in_flight += gauges.in_flight.load(std::memory_order_relaxed);
+    sums.late_bytes += gauges.late_bytes.load(std::memory_order_relaxed);
     sums.large_reply_bytes += gauges.large_reply_bytes.load(std::memory_order_relaxed);
   }
   return sums;
@@ -207,7 +217,7 @@ std::string Server::Impl::metrics() const {
   const GaugeSums gauges = sum_gauges(workers);
   for (const auto& [metric, value] :
        {std::pair<std::string_view, std::uint64_t>{"ringrpc_connections", gauges.connections},
-        {"ringrpc_in_flight", 0},
+        {"ringrpc_in_flight", gauges.in_flight},
         {"ringrpc_streams", 0},
         {"ringrpc_buffers_lent", gauges.buffers_lent},
         {"ringrpc_partial_messages", gauges.partial_messages}}) {
@@ -218,6 +228,7 @@ std::string Server::Impl::metrics() const {
   for (const serve::PlanItem& item : serve::memory_plan(worker_options(), worker_count)) {
     std::uint64_t bytes = item.bytes;
     if (item.pool == "partial_messages") bytes = gauges.partial_bytes;
+    if (item.pool == "late_memory") bytes = gauges.late_bytes;
     if (item.pool == "large_replies") bytes = gauges.large_reply_bytes;
     line(text, "ringrpc_memory_bytes", "{pool=\"" + std::string(item.pool) + "\"}", bytes);
   }

@@ -98,6 +98,19 @@ class Outbox {
   // The kernel has taken `size` more bytes of the front segment. Frees it when nothing is left.
   void taken(OutList& list, std::uint32_t size);
 
+  // Moves everything of one list to the end of another.
+  void append(OutList& list, OutList& more) {
+    if (more.empty()) return;
+    if (list.empty()) {
+      list = more;
+    } else {
+      segments_[list.last].next = more.first;
+      list.last = more.last;
+      list.size += more.size;
+    }
+    more = {};
+  }
+
   // Gives everything of a list back. Requires: the kernel holds none of it.
   void clear(OutList& list);
 

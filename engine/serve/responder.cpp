@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "engine/base/assert.h"
+#include "engine/http/chars.h"
 
 namespace ringrpc::serve {
 namespace {
@@ -13,15 +14,24 @@ namespace {
 constexpr std::string_view websocket_fields = "Sec-WebSocket-Version: 13\r\n";
 static_assert(reply_room_min >= rpc::error_reply_size_max + frame_size_max);
 
-std::string_view find_field(const void* source, std::string_view name) {
-  // Field names are short; one that is not cannot be among them.
-  char lower[128];
-  if (name.size() > sizeof(lower)) return {};
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const char c = name[i];
-    lower[i] = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+// A name in lower case. Field names are short; one that is not cannot be among them.
+struct LowerName {
+  explicit LowerName(std::string_view name) {
+    if (name.size() > sizeof(bytes)) return;
+    size = name.size();
+    for (std::size_t i = 0; i < size; ++i) {
+      const char c = name[i];
+      bytes[i] = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+    }
   }
-  return static_cast<const http::Request*>(source)->find({lower, name.size()});
+  [[nodiscard]] std::string_view text() const { return {bytes, size}; }
+
+  char bytes[128];
+  std::size_t size = 0;
+};
+
+std::string_view find_field(const void* source, std::string_view name) {
+  return static_cast<const http::Request*>(source)->find(LowerName(name).text());
 }
 
 std::string_view method_name(http::Method method) {
@@ -144,6 +154,45 @@ bool Responder::answer_continue(OutList& out) {
   head.status = 100;
   head.content_type = {};
   return write(out, head, {}, false);
+}
+
+bool Responder::answer_later(OutList& out, const rpc::Outcome& outcome, const LateFrame& frame,
+                             std::string_view text) {
+  http::ResponseHead head;
+  head.status = outcome.status;
+  head.retry_after_s = outcome.retry_after_s;
+  head.length = static_cast<std::uint32_t>(text.size());
+  head.close = frame.last;
+  head.keep_alive = frame.old_http && !frame.last;
+  return write(out, head, text, true);
+}
+
+std::string_view head_text(const void* source) {
+  const http::Request& head = *static_cast<const http::Request*>(source);
+  return {head.base, head.head_size};
+}
+
+// The head was parsed once, so each line is a field with its colon.
+std::string_view find_in_head_text(const void* source, std::string_view name) {
+  const std::string_view text = *static_cast<const std::string_view*>(source);
+  const LowerName lower(name);
+  constexpr std::string_view line_end = "\r\n";
+  constexpr std::string_view blanks = " \t";
+  // Behind the request line, and an empty line that may stand before it.
+  std::size_t at = text.find(line_end, text.starts_with(line_end) ? line_end.size() : 0);
+  while (at != std::string_view::npos) {
+    at += line_end.size();
+    const std::size_t end = text.find(line_end, at);
+    if (end == std::string_view::npos || end == at) break;
+    const std::string_view field = text.substr(at, end - at);
+    at = end;
+    if (field.size() <= name.size() || field[name.size()] != ':') continue;
+    if (!http::equals_folded(field.substr(0, name.size()), lower.text())) continue;
+    std::string_view value = field.substr(name.size() + 1);
+    value.remove_prefix(std::min(value.find_first_not_of(blanks), value.size()));
+    return value.substr(0, value.find_last_not_of(blanks) + 1);
+  }
+  return {};
 }
 
 OpenReply::OpenReply(Responder& responder, const Request& request, const Peer& peer)

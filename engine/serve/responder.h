@@ -49,6 +49,13 @@ class Responder {
   // Answers bytes that are no HTTP, or too many.
   bool answer_broken(OutList& out, std::uint16_t status);
   bool answer_continue(OutList& out);
+  // Answers with a text that was written elsewhere, after its request is gone.
+  struct LateFrame {
+    bool last = false;      // the connection ends behind it
+    bool old_http = false;  // HTTP/1.0
+  };
+  bool answer_later(OutList& out, const rpc::Outcome& outcome, const LateFrame& frame,
+                    std::string_view text);
 
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] const http::Heads& heads() const { return heads_; }
@@ -60,6 +67,11 @@ class Responder {
   http::Heads heads_;
   std::int64_t wall_seconds_ = -1;
 };
+
+// For calls that outlive their request: the bytes of a head, and a field of a copy of them, whose
+// source is a std::string_view.
+std::string_view head_text(const void* source);
+std::string_view find_in_head_text(const void* source, std::string_view name);
 
 // One HTTP response while its JSON is written.
 // Lifetime: on the stack of one pass of the turn; ends in one finish() if it has room.
@@ -84,6 +96,9 @@ class OpenReply {
 
   // The same, copied out instead of sent. Empty when there is no memory for it.
   void finish(std::string& out, const rpc::Outcome& outcome);
+
+  // Nothing of it is to be sent.
+  void abandon() { room_.abandon(); }
 
   [[nodiscard]] JsonWriter& writer() { return room_.writer(); }
   [[nodiscard]] rpc::Budget& budget() { return room_.budget(); }

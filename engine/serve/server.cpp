@@ -52,6 +52,12 @@ void Server::add(std::string_view name, const Handler& handler, const MethodOpti
   method->params = handler.params;
   method->result = handler.result;
   method->strict = options.strict;
+  method->timeout_ms = options.timeout_ms;
+  if (handler.deferred) method->kind = rpc::MethodKind::deferred;
+  if (handler.blocking) {
+    method->kind = rpc::MethodKind::blocking;
+    impl_->blocking_pool->start();
+  }
   const base::Status status = impl_->registry.add(std::move(method));
   if (status.ok()) return;
   // A handler that is not served must not go unnoticed, but it is no reason to end a server.

@@ -65,6 +65,9 @@ Server::Impl::Impl(Options given)
   shared.registry = &registry;
   shared.hosts = &host_policy;
   shared.oracle = this;
+  blocking_pool =
+      std::make_unique<serve::BlockingPool>(options.blocking_threads, options.blocking_queue_max);
+  shared.blocking = blocking_pool->door();
 }
 
 Server::Impl::~Impl() {
@@ -82,6 +85,9 @@ serve::WorkerOptions Server::Impl::worker_options() const {
   worker.large_replies_size_max =
       std::max(limits::large_replies_size_max, 2 * options.reply_size_max);
   worker.spin_us = options.spin_us;
+  worker.in_flight_max = options.in_flight_max;
+  worker.in_flight_per_connection_max = options.in_flight_per_connection_max;
+  worker.call_timeout_ms = options.call_timeout_ms;
   worker.head = {.size_max = options.head_size_max,
                  .fields_max = options.head_fields_max,
                  .target_size_max = options.target_size_max};

@@ -18,6 +18,7 @@
 #include "engine/http/hosts.h"
 #include "engine/io/listener.h"
 #include "engine/rpc/table.h"
+#include "engine/serve/blocking_pool.h"
 #include "engine/serve/endpoints.h"
 #include "engine/serve/in_memory.h"
 #include "engine/serve/responder.h"
@@ -95,6 +96,7 @@ struct Server::Impl final : serve::Oracle {
   std::vector<std::string> hosts;
   http::HostPolicy host_policy;
   serve::WorkerShared shared;
+  std::unique_ptr<serve::BlockingPool> blocking_pool;
   serve::InMemory in_memory;
   std::deque<io::Listener> listeners;
   std::vector<std::string> addresses;

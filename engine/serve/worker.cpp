@@ -46,7 +46,24 @@ Worker<Io>::Worker(const WorkerOptions& options, WorkerShared& shared)
                .head = options.head}),
       connections_(std::make_unique<Connection[]>(places())),
       input_next_(std::make_unique<std::uint16_t[]>(options.receive_buffers)),
-      input_size_(std::make_unique<std::uint32_t[]>(options.receive_buffers)) {}
+      input_size_(std::make_unique<std::uint32_t[]>(options.receive_buffers)),
+      late_({.connections = connections_.get(),
+             .outbox = &outbox_,
+             .responder = &responder_,
+             .counters = &counters_,
+             .reply_size_max = options.reply_size_max}) {}
+
+// What was answered later goes to its connection, which is looked at again.
+template <class Io>
+[[gnu::noinline]] void Worker<Io>::deliver() {
+  for (;;) {
+    const std::uint32_t slot = late_.next(now_ns_, stopping_);
+    if (slot == no_connection) return;
+    Connection& connection = connections_[slot];
+    if (connection.paused && late_.may_resume(connection)) connection.paused = false;
+    make_ready(connection);
+  }
+}
 
 template <class Io>
 Worker<Io>::Leftovers::~Leftovers() {
@@ -59,9 +76,12 @@ Worker<Io>::Leftovers::~Leftovers() {
 
 template <class Io>
 base::Status Worker<Io>::start(std::span<const int> listeners) {
-  base::Status status = answerer_.reserve({.message_size_max = options_.message_size_max,
-                                           .batch_length_max = options_.batch_length_max,
-                                           .counters = &counters_});
+  base::Status status = late_.start(late_options());
+  if (!status.ok()) return status;
+  status = answerer_.reserve({.message_size_max = options_.message_size_max,
+                              .batch_length_max = options_.batch_length_max,
+                              .counters = &counters_,
+                              .late = &late_.calls()});
   if (!status.ok()) return status;
   now_ns_ = io_.now_ns();
   now_ms_ = now_ns_ / ns_per_ms;
@@ -87,8 +107,31 @@ bool Worker<Io>::run() {
 template <class Io>
 std::int64_t Worker<Io>::wait_ns() const {
   if (ready_first_ != no_connection) return 0;
-  const std::int64_t next = wheel_.next_ms(now_ms_);
-  return next < 0 ? -1 : next * static_cast<std::int64_t>(ns_per_ms);
+  const std::int64_t next_ms = wheel_.next_ms(now_ms_);
+  const std::int64_t next_ns = next_ms < 0 ? -1 : next_ms * static_cast<std::int64_t>(ns_per_ms);
+  if (!late_.busy()) [[likely]]
+    return next_ns;
+  if (late_.calls().has_answers()) return 0;
+  const std::uint64_t due_ns = late_.calls().next_ns();
+  if (due_ns == 0) return next_ns;
+  const std::int64_t wait = due_ns > now_ns_ ? static_cast<std::int64_t>(due_ns - now_ns_) : 0;
+  return next_ns < 0 ? wait : std::min(wait, next_ns);
+}
+
+template <class Io>
+rpc::LateCalls::Options Worker<Io>::late_options() {
+  return {.calls_max = options_.in_flight_max,
+          .calls_per_connection_max = options_.in_flight_per_connection_max,
+          .connections_max = places(),
+          .memory_max = options_.late_memory_size_max,
+          .reply_size_max = options_.reply_size_max,
+          .timeout_ms = options_.call_timeout_ms,
+          .blocking = shared_.blocking,
+          .wake = [](void* worker) { static_cast<Worker*>(worker)->io_.wake(); },
+          .waker = this,
+          .counters = &counters_,
+          .head_text = &head_text,
+          .find_in_text = &find_in_head_text};
 }
 
 template <class Io>
@@ -96,6 +139,8 @@ void Worker<Io>::begin_turn() {
   now_ns_ = io_.now_ns();
   now_ms_ = now_ns_ / ns_per_ms;
   calls_ = 0;
+  delivered_again_ = false;
+  late_.calls().set_time(now_ns_);
   counters_.add(base::Counter::turns);
   if (now_ms_ >= wall_read_ms_) {
     wall_read_ms_ = now_ms_ + wall_interval_ms;
@@ -122,6 +167,8 @@ void Worker<Io>::end_turn() {
     }
     if (spent > slow_turn_ns) counters_.add(base::Counter::turns_slow);
   }
+  gauges_.in_flight.store(late_.calls().in_flight(), std::memory_order_relaxed);
+  gauges_.late_bytes.store(late_.calls().memory(), std::memory_order_relaxed);
   gauges_.connections.store(connection_count_, std::memory_order_relaxed);
   gauges_.buffers_lent.store(lent_, std::memory_order_relaxed);
   gauges_.segments.store(outbox_.segments_taken(), std::memory_order_relaxed);
@@ -237,9 +284,7 @@ void Worker<Io>::on_sent(Connection& connection, const io::Event& event) {
     set_deadline(connection);
     return;
   }
-  if (connection.paused && connection.out.size <= limits::unsent_size_max / 2) {
-    connection.paused = false;
-  }
+  if (connection.paused && late_.may_resume(connection)) connection.paused = false;
   make_ready(connection);
 }
 
@@ -259,7 +304,14 @@ void Worker<Io>::make_ready(Connection& connection) {
 
 template <class Io>
 Connection* Worker<Io>::take_ready() {
-  if (ready_first_ == no_connection) return nullptr;
+  if (ready_first_ == no_connection) [[unlikely]] {
+    // Handlers of this turn may have answered what is answered later.
+    if (!late_.busy() || delivered_again_ || !late_.calls().has_answers()) return nullptr;
+    delivered_again_ = true;
+    deliver();
+    if (ready_first_ == no_connection) return nullptr;
+  }
+  late_.calls().set_holder(ready_first_);
   Connection& connection = connections_[ready_first_];
   ready_first_ = connection.ready_next;
   if (ready_first_ == no_connection) ready_last_ = no_connection;
@@ -269,116 +321,11 @@ Connection* Worker<Io>::take_ready() {
   return &connection;
 }
 
-// Gives the buffer that has been read back and turns to the next one.
-// Returns: false when there is none.
-template <class Io>
-bool Worker<Io>::next_input(Connection& connection) {
-  if (input_buffer_ != no_input) give(input_buffer_);
-  input_buffer_ = connection.input_first;
-  input_ = {};
-  if (input_buffer_ == no_input) return false;
-  connection.input_first = input_next_[input_buffer_];
-  if (connection.input_first == no_input) connection.input_last = no_input;
-  input_ = {io_.buffer(input_buffer_), input_size_[input_buffer_]};
-  return true;
-}
-
-template <class Io>
-void Worker<Io>::give(std::uint16_t buffer) {
-  RINGRPC_ASSERT(lent_ > 0);
-  --lent_;
-  io_.give(buffer);
-}
-
-template <class Io>
-void Worker<Io>::drop_input(Connection& connection) {
-  do {
-    if (connection.state == ConnectionState::lingering) {
-      connection.drop_left -= std::min(connection.drop_left, input_.size);
-    }
-  } while (next_input(connection));
-}
-
-// Stops reading a connection whose replies are not read: what has come is kept for later.
-template <class Io>
-void Worker<Io>::pause(Connection& connection) {
-  connection.paused = true;
-  counters_.add(base::Counter::limit_unsent_size);
-  if (connection.receiving && !connection.stopping_receive) {
-    connection.stopping_receive = true;
-    io_.stop_receiving(handle_of(connection));
-  }
-  do {
-    if (!framer_.keep(connection, input_)) {
-      connection.broken = true;  // The framer has counted why.
-      drop_input(connection);
-      return;
-    }
-  } while (next_input(connection));
-}
-
-// Returns: whether request_ is a message to be read; everything else has been dealt with.
-template <class Io>
-bool Worker<Io>::frame(Connection& connection) {
-  for (;;) {
-    if (connection.state != ConnectionState::open || connection.broken) [[unlikely]] {
-      drop_input(connection);
-      return false;
-    }
-    if (connection.out.size > limits::unsent_size_max && Framer::may_keep(connection))
-        [[unlikely]] {
-      pause(connection);
-      return false;
-    }
-    bool ok = true;
-    switch (framer_.next(connection, input_, request_, now_ms_)) {
-      case Step::need_input:
-        if (!next_input(connection)) return false;
-        continue;
-      case Step::message:
-        counters_.add(base::Counter::requests);
-        if (stopping_) request_.last = true;
-        if (request_.admission.target == Target::rpc) [[likely]]
-          return true;
-        ok = responder_.answer_plain(connection.out, request_);
-        break;
-      case Step::refused:
-        if (stopping_) request_.last = true;
-        ok = responder_.answer_refused(connection.out, request_);
-        break;
-      case Step::go_on:
-        if (!responder_.answer_continue(connection.out)) fail(connection);
-        continue;
-      case Step::broken:
-        ok = responder_.answer_broken(connection.out, request_.status);
-        break;
-    }
-    answered(connection, ok, 0);
-  }
-}
-
-template <class Io>
-void Worker<Io>::answered(Connection& connection, bool ok, std::uint32_t calls) {
-  calls_ += calls;
-  if (!ok) [[unlikely]] {
-    fail(connection);
-  } else if (request_.last) [[unlikely]] {
-    connection.state = ConnectionState::finishing;
-  }
-}
-
-template <class Io>
-Peer Worker<Io>::peer_of(const Connection& connection) const {
-  Peer peer;
-  std::memcpy(peer.address.data(), connection.peer.bytes, peer.address.size());
-  peer.port = connection.peer.port;
-  return peer;
-}
-
 }  // namespace ringrpc::serve
 
 #include "engine/serve/worker_deadlines.h"
 #include "engine/serve/worker_ends.h"
+#include "engine/serve/worker_frame.h"
 
 #ifndef RINGRPC_WORKER_BODIES_ONLY
 #include "engine/io/epoll_io.h"

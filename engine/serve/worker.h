@@ -9,6 +9,7 @@
 //   read     engine/rpc/envelope.h      the message is checked, its calls are found
 //   find     engine/rpc/table.h         a method by name
 //   answer   engine/rpc/answer.h        params decoded, the handler run, the reply written
+//   later    engine/serve/late_desk.h    what was not answered at once joins its connection
 //   send     engine/serve/outbox.h      what the turn wrote for a connection leaves in one piece
 
 #include <atomic>
@@ -26,6 +27,7 @@
 #include "engine/serve/connection.h"
 #include "engine/serve/endpoints.h"
 #include "engine/serve/framing.h"
+#include "engine/serve/late_desk.h"
 #include "engine/serve/outbox.h"
 #include "engine/serve/partial_pool.h"
 #include "engine/serve/responder.h"
@@ -56,6 +58,8 @@ class Worker {
     io_.wait(wait_ns());  // wait
     begin_turn();
     for (io::Event event; io_.next(event);) receive(event);  // receive
+    if (late_.busy()) [[unlikely]]
+      deliver();  // later
     while (Connection* connection = take_ready()) {
       while (frame(*connection)) {  // frame
         OpenReply reply(responder_, request_, peer_of(*connection));
@@ -71,7 +75,12 @@ class Worker {
           answerer_.answer(message, call, method, reply.origin(), reply.writer());  // answer
         }
         const rpc::Outcome& outcome = answerer_.end(message, reply.writer());
-        answered(*connection, reply.finish(connection->out, outcome), message.count);
+        if (message.late_count != 0) [[unlikely]] {
+          late_.park(*connection, message, request_, reply);
+          calls_ += message.count;
+          continue;
+        }
+        answered(*connection, reply.finish(late_.out_of(*connection), outcome), message.count);
       }
       send(*connection);  // send
     }
@@ -87,6 +96,7 @@ class Worker {
   // For the simulation.
   [[nodiscard]] Io& io() { return io_; }
   [[nodiscard]] std::uint32_t connections() const { return connection_count_; }
+  [[nodiscard]] const LateDesk& late() const { return late_; }
   [[nodiscard]] bool finished() const {
     return stopping_ && connection_count_ == 0 && !io_.accepting();
   }
@@ -106,7 +116,7 @@ class Worker {
   void on_sent(Connection& connection, const io::Event& event);
   Connection* connection_of(io::Handle handle);
 
-  // frame: worker.cpp
+  // frame: worker_frame.h
   bool frame(Connection& connection);
   bool next_input(Connection& connection);
   void give(std::uint16_t buffer);
@@ -127,6 +137,10 @@ class Worker {
   void on_deadline(Connection& connection);
   void release(Connection& connection);
   void begin_stop();
+
+  // later: worker.cpp
+  void deliver();
+  rpc::LateCalls::Options late_options();
 
   Connection* take_ready();
   void make_ready(Connection& connection);
@@ -171,6 +185,7 @@ class Worker {
   Responder responder_;
   Framer framer_;
   rpc::Answerer answerer_;
+  bool delivered_again_ = false;  // in this turn
   io::TimerWheel wheel_;
   Request request_;
   Input input_;
@@ -182,6 +197,7 @@ class Worker {
   std::uint32_t ready_last_ = no_connection;
   Leftovers leftovers_{*this};
   Io io_;
+  LateDesk late_;  // ends before the backend, which answers wake
 };
 
 }  // namespace ringrpc::serve

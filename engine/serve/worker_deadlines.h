@@ -19,6 +19,13 @@ void Worker<Io>::set_deadline(Connection& connection) {
       connection.state == ConnectionState::closing) {
     return;
   }
+  // What it waits for is ours: calls in flight have deadlines of their own.
+  const bool quiet = connection.partial == nullptr || connection.paused;
+  if (connection.late && quiet && !connection.sending && connection.drop_left == 0) [[unlikely]] {
+    connection.deadline = DeadlineKind::none;
+    wheel_.clear(slot_of(connection));
+    return;
+  }
   DeadlineKind kind = DeadlineKind::idle;
   std::uint64_t deadline_ms = now_ms_ + (stopping_ ? 0 : options_.peer.idle_timeout_ms);
   if (connection.sending) {
@@ -71,7 +78,7 @@ void Worker<Io>::on_deadline(Connection& connection) {
       const bool head = kind == DeadlineKind::head;
       counters_.add(head ? base::Counter::limit_head_timeout : base::Counter::limit_body_rate);
       // Silence from the start is no request, so it is not answered.
-      if (connection.partial != nullptr) responder_.answer_broken(connection.out, 408);
+      if (connection.partial != nullptr) responder_.answer_broken(late_.out_of(connection), 408);
       connection.state = ConnectionState::finishing;
       break;
     }

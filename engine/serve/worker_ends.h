@@ -34,7 +34,7 @@ void Worker<Io>::send_front(Connection& connection) {
 template <class Io>
 void Worker<Io>::settle(Connection& connection) {
   using State = ConnectionState;
-  const bool sent = connection.out.empty() && !connection.sending;
+  const bool sent = connection.out.empty() && !connection.sending && !connection.late;
   if (connection.state == State::open && connection.peer_finished && !connection.paused) {
     // The peer will ask nothing more; a request that never became whole is dropped.
     connection.state = State::finishing;
@@ -58,6 +58,7 @@ void Worker<Io>::settle(Connection& connection) {
   if (over && connection.state != State::closing) {
     connection.state = State::closing;
     framer_.forget(connection);
+    if (late_.busy()) late_.abandon(connection);
     wheel_.clear(slot_of(connection));
     connection.deadline = DeadlineKind::none;
     // Shutting both ways makes the operations in flight end; the handle is closed after the last.
@@ -116,7 +117,7 @@ void Worker<Io>::release(Connection& connection) {
   RINGRPC_ASSERT(connection.state == ConnectionState::closing, connection.state);
   RINGRPC_ASSERT(!connection.receiving && !connection.sending && !connection.is_ready);
   RINGRPC_ASSERT(connection.input_first == no_input && connection.partial == nullptr);
-  RINGRPC_ASSERT(connection.out.empty());
+  RINGRPC_ASSERT(connection.out.empty() && !connection.late);
   wheel_.clear(slot_of(connection));
   connection.state = ConnectionState::free;
   --connection_count_;
@@ -131,6 +132,8 @@ void Worker<Io>::begin_stop() {
   stopping_ = true;
   stopped_ms_ = now_ms_;
   io_.stop_accepting();
+  rpc::LateCalls& calls = late_.calls();
+  calls.for_each([&](rpc::LateCall& call) { calls.raise(call, StopReason::shutdown); });
   for (std::uint32_t slot = 0; slot < places(); ++slot) {
     Connection& connection = connections_[slot];
     if (connection.state != ConnectionState::open) continue;
@@ -151,6 +154,7 @@ void Worker<Io>::check_invariants() const {
   std::uint32_t live = 0;
   std::uint32_t refused = 0;
   std::size_t partials = 0;
+  std::uint32_t waiting = 0;  // exchanges
   Outbox::Held held;
   for (std::uint32_t slot = 0; slot < places(); ++slot) {
     const Connection& connection = connections_[slot];
@@ -158,12 +162,14 @@ void Worker<Io>::check_invariants() const {
     ++live;
     if (connection.refused) ++refused;
     outbox_.add(held, connection.out);
+    waiting += late_.add(held, slot);
     RINGRPC_ASSERT(!connection.sending || !connection.out.empty(), slot);
     RINGRPC_ASSERT(connection.input_first == no_input && !connection.is_ready, slot);
     if (connection.partial != nullptr) ++partials;
     RINGRPC_ASSERT(connection.state != ConnectionState::closing || connection.partial == nullptr,
                    slot);
   }
+  RINGRPC_ASSERT(waiting == late_.exchanges(), waiting, late_.exchanges());
   RINGRPC_ASSERT(live == connection_count_, live, connection_count_);
   RINGRPC_ASSERT(refused == refused_count_, refused, refused_count_);
   RINGRPC_ASSERT(partials == partials_.blocks_taken(), partials, partials_.blocks_taken());

@@ -10,6 +10,7 @@
 
 #include "engine/base/histogram.h"
 #include "engine/http/hosts.h"
+#include "engine/rpc/late_calls.h"
 #include "engine/rpc/table.h"
 #include "engine/serve/endpoint.h"
 
@@ -53,6 +54,10 @@ struct WorkerOptions {
   std::uint32_t large_replies_size_max = limits::large_replies_size_max;
   std::uint32_t segments = limits::reply_segments;
   std::uint32_t spin_us = 0;
+  std::uint32_t in_flight_max = limits::in_flight_max;
+  std::uint32_t in_flight_per_connection_max = limits::in_flight_per_connection_max;
+  std::uint32_t late_memory_size_max = limits::late_memory_size_max;
+  std::uint32_t call_timeout_ms = limits::call_timeout_ms;
 };
 
 // How far the server has come; only ever goes forward.
@@ -70,6 +75,7 @@ struct WorkerShared {
   // Fixed before the first worker is made.
   std::vector<Mount> mounts = {{.path = "/rpc"}};
   const Oracle* oracle = nullptr;
+  rpc::BlockingDoor blocking;
   // Release by the server, acquire in begin_turn().
   std::atomic<Phase> phase{Phase::serving};
 };
@@ -78,6 +84,8 @@ struct WorkerShared {
 struct Gauges {
   std::atomic<std::uint32_t> connections{0};
   std::atomic<std::uint32_t> buffers_lent{0};
+  std::atomic<std::uint32_t> in_flight{0};
+  std::atomic<std::uint64_t> late_bytes{0};  // what calls in flight hold beyond their places
   std::atomic<std::uint32_t> segments{0};
   std::atomic<std::uint64_t> partial_messages{0};
   std::atomic<std::uint64_t> partial_bytes{0};  // kept blocks included

@@ -31,6 +31,21 @@ struct Blob {
   std::uint64_t bytes;
 };
 
+struct Sleep {
+  std::uint32_t ms;
+};
+
+// Answers null when the time has passed, without holding the worker meanwhile.
+void sleep_for(const Sleep& in, ringrpc::Deferred reply) {
+  std::move(reply).after(in.ms, [](ringrpc::Deferred woken) {
+    if (woken.stop_requested()) {
+      woken.stop();
+    } else {
+      woken.answer();
+    }
+  });
+}
+
 void echo(ringrpc::Call& call, ringrpc::Reply& reply) {
   const ringrpc::JsonValue params = call.params();
   if (params.exists()) {
@@ -56,6 +71,7 @@ void add_methods(ringrpc::Server& server, std::uint32_t reply_size_max) {
   server.method("orders.get", [](const OrderId& in) {
     return Order{.orderId = in.orderId, .status = "shipped"};
   });
+  server.method("sleep", sleep_for);
   server.method("blob", [reply_size_max](ringrpc::Call& call, const Blob& in) {
     // What is larger than any reply is refused by the engine; it need not be larger still. Nobody
     // waits for the blob of a notification.

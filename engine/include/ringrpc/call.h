@@ -2,7 +2,8 @@
 
 // What a handler sees of one call: the call itself, and for raw handlers the reply.
 //
-// Lifetime: a Call, its params and every view taken from it live until the handler returns.
+// Lifetime: a Call, its params and every view taken from it live until the handler returns, and
+//           until it is answered where that happens later (async.h).
 // Thread:   a handler runs on its connection's worker and must not block.
 
 #include <ringrpc/json.h>
@@ -16,7 +17,9 @@ namespace ringrpc {
 
 namespace rpc {
 class Answerer;
-struct Method;
+class LateCalls;
+class ReplyAccess;
+struct LateCall;
 }  // namespace rpc
 namespace json {
 class DecodeError;
@@ -25,6 +28,15 @@ class Scratch;
 namespace fields {
 struct TypeInfo;
 }
+
+// Why a call is to stop.
+enum class StopReason : std::uint8_t {
+  none,
+  cancelled,     // the peer asked for it (rpc.cancel)
+  timed_out,     // its deadline has passed, and the peer has been told so
+  disconnected,  // the peer is gone
+  shutdown,      // the server stops
+};
 
 // The other end of a connection.
 struct Peer {
@@ -55,6 +67,7 @@ class Head {
   }
 
  private:
+  friend class rpc::LateCalls;
   std::string_view method_;
   std::string_view path_;
   const void* source_ = nullptr;
@@ -89,11 +102,20 @@ class Call {
   [[nodiscard]] const Head& head() const { return origin_->head; }
   [[nodiscard]] std::uint64_t deadline_ms() const { return origin_->deadline_ms; }
 
+  // Whether the call is to stop, and why. It only ever is while it is answered later: by a
+  // Deferred, on the blocking pool, in a coroutine. A handler that stops early answers by
+  // stop_error() (async.h); one that does not look is left alone. Thread: any, until the call is
+  // answered.
+  [[nodiscard]] StopReason stop_reason() const;
+  [[nodiscard]] bool stop_requested() const { return stop_reason() != StopReason::none; }
+
   // Memory for unescaped strings of the params, valid as long as the call.
   [[nodiscard]] json::Scratch& scratch() const { return *scratch_; }
 
  private:
   friend class rpc::Answerer;
+  friend class rpc::LateCalls;
+  friend class Deferred;
   friend class Reply;
   Call(std::string_view method, std::string_view id, JsonValue params, bool notification,
        const Origin& origin, json::Scratch& scratch)
@@ -110,6 +132,7 @@ class Call {
   bool notification_;
   const Origin* origin_;
   json::Scratch* scratch_;
+  rpc::LateCall* late_ = nullptr;  // what a call that is answered later owns
 };
 
 // The answer to one call, written into the memory that it is sent from. Exactly one of result() and
@@ -144,6 +167,9 @@ class Reply {
 
  private:
   friend class rpc::Answerer;
+  friend class rpc::LateCalls;
+  friend class rpc::ReplyAccess;
+  friend struct rpc::LateCall;
   Reply(JsonWriter& writer, bool wanted) : writer_(&writer), wanted_(wanted) {}
 
   [[gnu::cold, gnu::noinline]] void refuse_params(const json::DecodeError& error);

@@ -169,10 +169,27 @@ inline constexpr std::uint32_t unsent_size_max = 256u << 10;
 
 // --- Calls --------------------------------------------------------------------------------------
 
-// Calls that have begun and not ended. A handler returns before the next one starts, so today one
-// is in flight for each worker; the limits are for handlers that answer later.
+// Calls that are answered later and have not been. A connection over its limit is not read until
+// some of them end; in a batch, and over the worker's limit, one too many is -31001. 1,280 bytes
+// and two timers of 20 bytes each, touched by as many as there ever were at once.
 inline constexpr std::uint32_t in_flight_per_connection_max = 128;
+inline constexpr std::uint32_t in_flight_per_connection_max_max = 65'536;
 inline constexpr std::uint32_t in_flight_max = 65'536;
+inline constexpr std::uint32_t in_flight_max_min = 1;
+inline constexpr std::uint32_t in_flight_max_max = 1u << 20;
+// What all of them may hold beyond that, of one worker: params and heads that are longer than 448
+// bytes together, replies over 128 bytes until they are sent, replies that wait for those before
+// them. A call that finds no room is -31001, a reply -31004.
+inline constexpr std::uint32_t late_memory_size_max = 256u << 20;
+// How long a call may take that is answered later; 0 for as long as it likes. Then its peer is told
+// -31003 and its stop flag is raised.
+inline constexpr std::uint32_t call_timeout_ms = 0;
+// Threads that run blocking handlers, made when the first one is registered, and calls that may
+// wait for one of them. One too many is -31001.
+inline constexpr std::uint32_t blocking_threads = 8;
+inline constexpr std::uint32_t blocking_threads_max = 1024;
+inline constexpr std::uint32_t blocking_queue_max = 1024;
+inline constexpr std::uint32_t blocking_queue_max_max = 65'536;
 
 // --- Workers ------------------------------------------------------------------------------------
 

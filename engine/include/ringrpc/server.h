@@ -11,10 +11,12 @@
 //   be
 //                                                    void or Result<R>
 //   void(Call&, Reply&)                              raw: params on demand, a writer for the result
+//   void(Deferred), and the above with a Deferred    answered later, from any thread (async.h)
+//   behind: (const P&, Deferred), (Call&, Deferred), (Call&, const P&, Deferred)
 //
 // Rules: views in params live until the handler returns; a handler runs on its connection's worker,
-// many workers at the same time, and must not block; an exception that leaves it answers -32603 and
-// never ends the process.
+// many workers at the same time, and must not block (blocking() is for those that do); an exception
+// that leaves it answers -32603 and never ends the process.
 
 #include <ringrpc/call.h>
 #include <ringrpc/endpoint.h>
@@ -59,6 +61,11 @@ struct Options {
   std::uint32_t stall_timeout_ms = limits::stall_timeout_ms;
   std::uint32_t linger_timeout_ms = limits::linger_timeout_ms;
   std::uint32_t stop_timeout_ms = limits::stop_timeout_ms;
+  std::uint32_t in_flight_max = limits::in_flight_max;  // of one worker
+  std::uint32_t in_flight_per_connection_max = limits::in_flight_per_connection_max;
+  std::uint32_t call_timeout_ms = limits::call_timeout_ms;  // of calls answered later; 0: none
+  std::uint32_t blocking_threads = limits::blocking_threads;
+  std::uint32_t blocking_queue_max = limits::blocking_queue_max;
   std::uint32_t drain_delay_ms = limits::drain_delay_ms;  // the stop signal to the end of accepting
   std::vector<std::string> hosts = {};      // Host names allowed beside the loopback ones
   std::vector<std::string> origins = {};    // Origins allowed beside the loopback ones
@@ -68,7 +75,8 @@ struct Options {
 };
 
 struct MethodOptions {
-  bool strict = false;  // unknown members of params are -32602
+  bool strict = false;           // unknown members of params are -32602
+  std::uint32_t timeout_ms = 0;  // of calls that are answered later; 0: Options::call_timeout_ms
 };
 
 class Server {
@@ -83,6 +91,11 @@ class Server {
   // call is ignored otherwise, with a line on stderr.
   template <typename F>
   Server& method(std::string_view name, F handler, MethodOptions options = {});
+
+  // The same for a handler of level 1 or 2 that blocks: it runs on one of blocking_threads, with
+  // params of its own. A call that finds blocking_queue_max others waiting answers -31001.
+  template <typename F>
+  Server& blocking(std::string_view name, F handler, MethodOptions options = {});
 
   // Returns: whether there was such a method. Calls that have begun end normally.
   bool remove(std::string_view name);
@@ -139,22 +152,39 @@ class Server {
     void (*destroy)(void* state);
     const fields::TypeInfo* params;
     const fields::TypeInfo* result;
+    bool deferred;
+    bool blocking;
   };
+  template <typename F>
+  static Handler handler_of(F handler, bool blocking);
   void add(std::string_view name, const Handler& handler, const MethodOptions& options);
 
   std::unique_ptr<Impl> impl_;
 };
 
 template <typename F>
-Server& Server::method(std::string_view name, F handler, MethodOptions options) {
+Server::Handler Server::handler_of(F handler, bool blocking) {
   using Callable = std::decay_t<F>;
-  add(name,
-      Handler{.invoke = &handlers::invoke<Callable>,
-              .state = new Callable(std::move(handler)),
-              .destroy = [](void* state) { delete static_cast<Callable*>(state); },
-              .params = handlers::params_type<Callable>(),
-              .result = handlers::result_type<Callable>()},
-      options);
+  return {.invoke = &handlers::invoke<Callable>,
+          .state = new Callable(std::move(handler)),
+          .destroy = [](void* state) { delete static_cast<Callable*>(state); },
+          .params = handlers::params_type<Callable>(),
+          .result = handlers::result_type<Callable>(),
+          .deferred = handlers::Shape<Callable>::deferred,
+          .blocking = blocking};
+}
+
+template <typename F>
+Server& Server::method(std::string_view name, F handler, MethodOptions options) {
+  add(name, handler_of(std::move(handler), false), options);
+  return *this;
+}
+
+template <typename F>
+Server& Server::blocking(std::string_view name, F handler, MethodOptions options) {
+  static_assert(!handlers::Shape<std::decay_t<F>>::deferred,
+                "ringrpc: a blocking handler returns its answer; one with a Deferred is a method");
+  add(name, handler_of(std::move(handler), true), options);
   return *this;
 }
 

@@ -3,92 +3,17 @@
 // Turns a handler's signature into one function pointer, in the user's translation unit: decoding,
 // the call and encoding around what the user wrote. What signatures there are is told in server.h.
 
+#include <ringrpc/async.h>
 #include <ringrpc/call.h>
 #include <ringrpc/fields.h>
 #include <ringrpc/result.h>
+#include <ringrpc/server_shape.h>
 
-#include <concepts>
-#include <cstddef>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
 namespace ringrpc::handlers {
-
-template <typename T>
-concept HasOneCall = requires { &T::operator(); };
-
-struct NoSignature {
-  using Return = void;
-  using First = void;
-  using Second = void;
-  static constexpr std::size_t count = 0;
-};
-template <typename T>
-struct SignatureOfObject : NoSignature {
-  static_assert(HasOneCall<T>,
-                "ringrpc: a handler is a function or has one operator(); name its arguments' types "
-                "when it is generic");
-};
-
-template <typename T>
-struct Signature : SignatureOfObject<T> {};
-template <HasOneCall T>
-struct Signature<T> : Signature<decltype(&T::operator())> {};
-template <typename R, typename... A>
-struct Signature<R (*)(A...)> {
-  using Return = R;
-  using First = std::tuple_element_t<0, std::tuple<A..., void>>;
-  using Second = std::tuple_element_t<1, std::tuple<A..., void, void>>;
-  static constexpr std::size_t count = sizeof...(A);
-};
-template <typename R, typename... A>
-struct Signature<R (*)(A...) noexcept> : Signature<R (*)(A...)> {};
-template <typename R, typename... A>
-struct Signature<R(A...)> : Signature<R (*)(A...)> {};
-template <typename C, typename R, typename... A>
-struct Signature<R (C::*)(A...)> : Signature<R (*)(A...)> {};
-template <typename C, typename R, typename... A>
-struct Signature<R (C::*)(A...) const> : Signature<R (*)(A...)> {};
-template <typename C, typename R, typename... A>
-struct Signature<R (C::*)(A...) noexcept> : Signature<R (*)(A...)> {};
-template <typename C, typename R, typename... A>
-struct Signature<R (C::*)(A...) const noexcept> : Signature<R (*)(A...)> {};
-
-template <typename T>
-struct Unwrapped {
-  using type = T;
-  static constexpr bool is_result = false;
-};
-template <typename T>
-struct Unwrapped<Result<T>> {
-  using type = T;
-  static constexpr bool is_result = true;
-};
-
-// How a handler is called, and with what.
-template <typename F>
-struct Shape {
-  using Signed = Signature<F>;
-  using First = std::remove_cvref_t<typename Signed::First>;
-  using Second = std::remove_cvref_t<typename Signed::Second>;
-  static constexpr bool takes_call = std::is_same_v<First, Call>;
-  static constexpr bool raw = std::is_same_v<Second, Reply>;
-  // The argument that params are decoded into, as it is written; void for none.
-  using Argument = std::conditional_t<
-      raw, void, std::conditional_t<takes_call, typename Signed::Second, typename Signed::First>>;
-  using Params = std::remove_cvref_t<Argument>;
-  using Outcome = std::remove_cvref_t<typename Signed::Return>;
-  using Value = typename Unwrapped<Outcome>::type;
-
-  static_assert(Signed::count <= 2 && !std::is_same_v<First, Reply>,
-                "ringrpc: a handler takes (P), (Call&, P), (Call&), (Call&, Reply&) or nothing");
-  static_assert(Signed::count != 2 || takes_call,
-                "ringrpc: the first of a handler's two arguments is ringrpc::Call&");
-  static_assert(!raw || std::is_void_v<Outcome>,
-                "ringrpc: a handler that writes a Reply returns nothing beside it");
-};
 
 // Texts by pointer are results too: `return "hello";`.
 template <typename T>
@@ -108,7 +33,7 @@ const fields::TypeInfo* params_type() {
 template <typename F>
 const fields::TypeInfo* result_type() {
   using Value = typename Shape<F>::Value;
-  if constexpr (Shape<F>::raw) {
+  if constexpr (Shape<F>::raw || Shape<F>::deferred) {
     return nullptr;
   } else if constexpr (std::is_void_v<Value>) {
     return &fields::type_of<std::nullptr_t>();
@@ -156,12 +81,35 @@ void run(F& handler, Reply& reply, A&&... arguments) {
   }
 }
 
+// A handler that answers later, by the Deferred that is made here.
+template <typename F>
+void invoke_deferred(F& handler, bool strict, Call& call) {
+  Deferred deferred(call);
+  using Params = typename Shape<F>::Params;
+  if constexpr (!std::is_void_v<Params>) {
+    Params params{};
+    if (!deferred.decode(params, strict)) return;
+    using Argument = typename Shape<F>::Argument;
+    if constexpr (Shape<F>::takes_call) {
+      handler(call, static_cast<Argument&&>(params), std::move(deferred));
+    } else {
+      handler(static_cast<Argument&&>(params), std::move(deferred));
+    }
+  } else if constexpr (Shape<F>::takes_call) {
+    handler(call, std::move(deferred));
+  } else {
+    handler(std::move(deferred));
+  }
+}
+
 template <typename F>
 void invoke(void* state, bool strict, Call& call, Reply& reply) {
   F& handler = *static_cast<F*>(state);
   using Params = typename Shape<F>::Params;
   if constexpr (Shape<F>::raw) {
     handler(call, reply);
+  } else if constexpr (Shape<F>::deferred) {
+    invoke_deferred<F>(handler, strict, call);
   } else if constexpr (!std::is_void_v<Params>) {
     constexpr bool fits = fields::can_be_params<Params>();
     static_assert(fits,

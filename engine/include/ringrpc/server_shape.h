@@ -1,0 +1,99 @@
+#pragma once
+
+// What a handler's signature says: what it takes, how it answers.
+
+#include <ringrpc/async.h>
+#include <ringrpc/call.h>
+#include <ringrpc/result.h>
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+
+namespace ringrpc::handlers {
+
+template <typename T>
+concept HasOneCall = requires { &T::operator(); };
+
+struct NoSignature {
+  using Return = void;
+  using First = void;
+  using Second = void;
+  using Third = void;
+  static constexpr std::size_t count = 0;
+};
+template <typename T>
+struct SignatureOfObject : NoSignature {
+  static_assert(HasOneCall<T>,
+                "ringrpc: a handler is a function or has one operator(); name its arguments' types "
+                "when it is generic");
+};
+
+template <typename T>
+struct Signature : SignatureOfObject<T> {};
+template <HasOneCall T>
+struct Signature<T> : Signature<decltype(&T::operator())> {};
+template <typename R, typename... A>
+struct Signature<R (*)(A...)> {
+  using Return = R;
+  using First = std::tuple_element_t<0, std::tuple<A..., void>>;
+  using Second = std::tuple_element_t<1, std::tuple<A..., void, void>>;
+  using Third = std::tuple_element_t<2, std::tuple<A..., void, void, void>>;
+  static constexpr std::size_t count = sizeof...(A);
+};
+template <typename R, typename... A>
+struct Signature<R (*)(A...) noexcept> : Signature<R (*)(A...)> {};
+template <typename R, typename... A>
+struct Signature<R(A...)> : Signature<R (*)(A...)> {};
+template <typename C, typename R, typename... A>
+struct Signature<R (C::*)(A...)> : Signature<R (*)(A...)> {};
+template <typename C, typename R, typename... A>
+struct Signature<R (C::*)(A...) const> : Signature<R (*)(A...)> {};
+template <typename C, typename R, typename... A>
+struct Signature<R (C::*)(A...) noexcept> : Signature<R (*)(A...)> {};
+template <typename C, typename R, typename... A>
+struct Signature<R (C::*)(A...) const noexcept> : Signature<R (*)(A...)> {};
+
+template <typename T>
+struct Unwrapped {
+  using type = T;
+  static constexpr bool is_result = false;
+};
+template <typename T>
+struct Unwrapped<Result<T>> {
+  using type = T;
+  static constexpr bool is_result = true;
+};
+
+// How a handler is called, and with what.
+template <typename F>
+struct Shape {
+  using Signed = Signature<F>;
+  using First = std::remove_cvref_t<typename Signed::First>;
+  using Second = std::remove_cvref_t<typename Signed::Second>;
+  static constexpr bool takes_call = std::is_same_v<First, Call>;
+  static constexpr bool raw = std::is_same_v<Second, Reply>;
+  // Answers later: its last argument is a Deferred.
+  static constexpr bool deferred = std::is_same_v<typename Signed::First, Deferred> ||
+                                   std::is_same_v<typename Signed::Second, Deferred> ||
+                                   (takes_call && std::is_same_v<typename Signed::Third, Deferred>);
+  // The argument that params are decoded into, as it is written; void for none.
+  using Candidate = std::conditional_t<takes_call, typename Signed::Second, typename Signed::First>;
+  using Argument = std::conditional_t<raw || std::is_same_v<Candidate, Deferred>, void, Candidate>;
+  using Params = std::remove_cvref_t<Argument>;
+  using Outcome = std::remove_cvref_t<typename Signed::Return>;
+  using Value = typename Unwrapped<Outcome>::type;
+
+  static_assert((Signed::count <= 2 || (Signed::count == 3 && deferred)) &&
+                    !std::is_same_v<First, Reply>,
+                "ringrpc: a handler takes (P), (Call&, P), (Call&), (Call&, Reply&) or nothing, "
+                "and a Deferred behind (P), (Call&, P), (Call&) or nothing if it answers later");
+  static_assert(Signed::count != 2 || takes_call || deferred,
+                "ringrpc: the first of a handler's two arguments is ringrpc::Call&");
+  static_assert(!deferred || std::is_void_v<Outcome>,
+                "ringrpc: a handler that takes a Deferred answers by it and returns nothing");
+  static_assert(!raw || std::is_void_v<Outcome>,
+                "ringrpc: a handler that writes a Reply returns nothing beside it");
+};
+
+}  // namespace ringrpc::handlers

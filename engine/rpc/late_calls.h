@@ -1,0 +1,164 @@
+#pragma once
+
+// The calls of one worker that are answered later: their places, the queue that brings their
+// answers back, and their timers.
+
+#include <ringrpc/call.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "engine/base/counters.h"
+#include "engine/base/memory.h"
+#include "engine/base/status.h"
+#include "engine/base/timer_heap.h"
+#include "engine/rpc/envelope.h"
+#include "engine/rpc/late_call.h"
+
+namespace ringrpc::rpc {
+
+// Where blocking handlers run. Thread: any.
+struct BlockingDoor {
+  void* state = nullptr;
+  // Returns: false when there is no room for another job.
+  bool (*submit)(void* state, LateCall& call) = nullptr;
+};
+
+// Owns:     calls_max places (made as they are first needed), and what calls hold beyond them: at
+//           most memory_max bytes.
+// Lifetime: on the heap; from make() to close(), and then to the last call that somebody holds.
+// Thread:   the worker's, but for push() and charge().
+// Invariant: a place is free, or open and pushed at most once. So the queue of answers, whose links
+//           are the places', has room for every push.
+class LateCalls {
+ public:
+  struct Options {
+    std::uint32_t calls_max = 0;
+    std::uint32_t calls_per_connection_max = 0;
+    std::uint32_t connections_max = 0;
+    std::size_t memory_max = 0;
+    std::uint32_t reply_size_max = 0;
+    std::uint32_t timeout_ms = 0;  // of calls whose method has none; 0: none
+    BlockingDoor blocking = {};
+    // Called by a push to an empty queue. Thread: any.
+    void (*wake)(void* waker) = nullptr;
+    void* waker = nullptr;
+    base::Counters* counters = nullptr;  // of the worker; not used after close()
+    // The bytes of the head behind Head's source, and how a field is found in a copy of them.
+    std::string_view (*head_text)(const void* source) = nullptr;
+    // The clock, for an owner who does not call set_time() himself.
+    std::uint64_t (*clock)() = nullptr;
+    Head::Find find_in_text = nullptr;  // its source is a std::string_view
+  };
+
+  // Fails: no memory; null then.
+  static LateCalls* make(const Options& options, base::Status& status);
+  // Nobody takes answers any more. What calls own goes when they are answered or dropped.
+  static void close(LateCalls* calls);
+
+  LateCalls(const LateCalls&) = delete;
+  LateCalls& operator=(const LateCalls&) = delete;
+
+  // Whose calls begin from now on, or are cancelled. Requires: slot < connections_max.
+  void set_holder(std::uint32_t slot) { holder_ = slot; }
+  // Returns: the calls in flight of a connection.
+  [[nodiscard]] std::uint32_t count(std::uint32_t slot) const { return holders_[slot].count; }
+  // Returns: the one that began last; the others follow through next.
+  [[nodiscard]] LateCall* first(std::uint32_t slot) { return holders_[slot].first; }
+  // The call is no longer its connection's. Idempotent.
+  void unlink(LateCall& call);
+
+  // Takes a place for a call and copies what it needs.
+  // Requires: the index is that of the envelope's message.
+  // Returns: null when there is no place or no memory, which is counted.
+  LateCall* open(const Envelope& envelope, const Method& method, const Origin& origin,
+                 const json::Index& index, const Endpoint& endpoint, bool wanted);
+  // Returns: the next call that has been answered, in the order of their answers; null for none.
+  LateCall* take();
+  [[nodiscard]] bool has_answers() const {
+    return taken_ != nullptr || head_.load(std::memory_order_relaxed) != nullptr;
+  }
+  // Gives the place back. Requires: taken.
+  void release(LateCall& call);
+  // Asks a call to stop; the first reason counts. What waits in it runs at once.
+  void raise(LateCall& call, StopReason reason);
+  // Raises the flag of each call of the holder that has this id. Returns: how many.
+  std::uint32_t cancel(std::string_view id);
+  // Runs a blocking handler elsewhere.
+  void submit(LateCall& call);
+
+  // Returns: the next call whose deadline has passed, for the transport to say so and to raise;
+  // null for none. What waits for its time runs inside.
+  LateCall* expire(std::uint64_t now_ns);
+  // Returns: when expire() has something to do; 0 for never.
+  [[nodiscard]] std::uint64_t next_ns() const { return timers_.next_ns(); }
+  void set_time(std::uint64_t now_ns) { now_ns_ = now_ns; }
+
+  [[nodiscard]] std::uint32_t in_flight() const { return in_flight_; }
+  [[nodiscard]] std::size_t memory() const { return memory_.load(std::memory_order_relaxed); }
+  [[nodiscard]] const Options& options() const { return options_; }
+  // Calls fn with every call in flight.
+  template <class F>
+  void for_each(F fn) {
+    for (std::uint32_t i = 0; i < made_; ++i) {
+      if (places_[i].method != nullptr) fn(places_[i]);
+    }
+  }
+
+  // Hands an answer over. Thread: any, once for each call.
+  void push(LateCall& call);
+  // Takes from, and gives back to, what calls may hold. Thread: any.
+  [[nodiscard]] bool charge(std::size_t bytes);
+  void discharge(std::size_t bytes) { memory_.fetch_sub(bytes, std::memory_order_relaxed); }
+  // Makes `call` wait. Requires: the worker's thread; nothing waits in it.
+  void* wait(LateCall& call, std::uint32_t ms, void (*run)(void*, Call&), void (*destroy)(void*));
+
+ private:
+  // The calls of one connection.
+  struct Holder {
+    LateCall* first;
+    std::uint32_t count;
+  };
+
+  explicit LateCalls(const Options& options) : options_(options) {}
+  ~LateCalls();
+
+  static constexpr std::uint32_t timers_each = 2;
+  static std::uint32_t deadline_of(const LateCall& call) { return call.index * timers_each; }
+  static std::uint32_t wait_of(const LateCall& call) { return call.index * timers_each + 1; }
+
+  [[nodiscard]] std::uint64_t now() const {
+    return options_.clock != nullptr ? options_.clock() : now_ns_;
+  }
+  LateCall* place();
+  void count_end(const LateCall& call);
+  bool copy(LateCall& call, const Envelope& envelope, const Origin& origin,
+            const json::Index& index, bool wanted);
+  void run_wait(LateCall& call);
+  void free_memory(LateCall& call);
+  static LateCall* closed_mark();
+
+  const Options options_;
+  base::ZeroedArray<Holder> holders_;
+  std::uint32_t holder_ = 0;
+  void* memory_of_places_ = nullptr;
+  LateCall* places_ = nullptr;
+  std::uint32_t made_ = 0;
+  LateCall* free_ = nullptr;  // through next
+  std::uint32_t in_flight_ = 0;
+  LateCall* taken_ = nullptr;  // answered, in order, through next_answer
+  base::TimerHeap timers_;
+  std::uint64_t now_ns_ = 0;
+
+  // Written by other threads, so on lines of their own.
+  alignas(64) std::atomic<LateCall*> head_{nullptr};
+  // Pushes that are under way; close() waits for them before the waker goes.
+  std::atomic<std::uint32_t> pushing_{0};
+  // After close(): calls that somebody holds, and the closer.
+  std::atomic<std::uint32_t> left_{0};
+  alignas(64) std::atomic<std::size_t> memory_{0};
+};
+
+}  // namespace ringrpc::rpc

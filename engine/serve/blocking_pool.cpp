@@ -1,0 +1,82 @@
+#include "engine/serve/blocking_pool.h"
+
+#include <ringrpc/async.h>
+
+#include "engine/base/assert.h"
+#include "engine/rpc/guard.h"
+
+namespace ringrpc::serve {
+
+void BlockingPool::start() {
+  std::lock_guard lock(mutex_);
+  if (!threads_.empty() || stopping_) return;
+  for (std::uint32_t i = 0; i < thread_count_; ++i) threads_.emplace_back([this] { work(); });
+}
+
+void BlockingPool::stop() {
+  std::vector<std::thread> threads;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    threads.swap(threads_);
+    changed_.notify_all();
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+bool BlockingPool::submit(void* state, rpc::LateCall& call) {
+  return static_cast<BlockingPool*>(state)->push(call);
+}
+
+bool BlockingPool::push(rpc::LateCall& call) {
+  std::lock_guard lock(mutex_);
+  if (count_ == jobs_.size() || stopping_) return false;
+  jobs_[(first_ + count_) % jobs_.size()] = &call;
+  ++count_;
+  changed_.notify_one();
+  return true;
+}
+
+void BlockingPool::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return count_ != 0 || stopping_; });
+    if (count_ == 0) return;
+    rpc::LateCall& call = *jobs_[first_];
+    first_ = (first_ + 1) % jobs_.size();
+    --count_;
+    const bool stopping = stopping_;
+    lock.unlock();
+    // Release: pairs with the acquire of whoever asks whether a handler still runs.
+    running_.fetch_add(1, std::memory_order_release);
+    if (stopping) {
+      StopReason none = StopReason::none;
+      call.stop.compare_exchange_strong(none, StopReason::shutdown, std::memory_order_release,
+                                        std::memory_order_relaxed);
+    }
+    run(call);
+    running_.fetch_sub(1, std::memory_order_release);
+    lock.lock();
+  }
+}
+
+void BlockingPool::run(rpc::LateCall& call) {
+  const StopReason reason = call.call().stop_reason();
+  const char* thrown = nullptr;
+  if (reason != StopReason::none) {
+    const Error error = stop_error(reason);
+    call.reply().error(error.code, error.message, error.data);
+  } else {
+    thrown = rpc::guarded_invoke(*call.method, call.call(), call.reply());
+  }
+  if (thrown != nullptr) {
+    std::lock_guard lock(notice_mutex_);
+    exception_notice_.say("the handler of \"%s\" threw: %s", call.method->name.c_str(), thrown);
+    call.end = rpc::LateEnd::threw;
+  } else {
+    call.seal();
+  }
+  call.home.push(call);
+}
+
+}  // namespace ringrpc::serve

@@ -1,0 +1,277 @@
+#include "engine/serve/late_desk.h"
+
+#include <ringrpc/limits.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "engine/base/assert.h"
+#include "engine/rpc/reply_text.h"
+
+namespace ringrpc::serve {
+
+base::Status LateDesk::start(const rpc::LateCalls::Options& options) {
+  base::Status status;
+  calls_ = rpc::LateCalls::make(options, status);
+  if (status.ok()) status = exchanges_.start(options.calls_max);
+  if (status.ok()) status = lists_.make(options.connections_max);
+  return status;
+}
+
+void LateDesk::close() {
+  if (calls_ == nullptr) return;
+  // A forced end leaves connections.
+  for (std::uint32_t slot = 0; exchanges_.taken() != 0; ++slot) {
+    while (lists_[slot].first != no_exchange) remove(lists_[slot].first);
+  }
+  rpc::LateCalls::close(calls_);
+  calls_ = nullptr;
+}
+
+std::uint32_t LateDesk::next(std::uint64_t now_ns, bool stopping) {
+  for (;;) {
+    std::uint32_t slot = no_connection;
+    if (rpc::LateCall* late = calls_->expire(now_ns)) {
+      slot = time_out(*late, stopping);
+    } else if (rpc::LateCall* answered = calls_->take()) {
+      slot = deliver(*answered, stopping);
+    } else {
+      return no_connection;
+    }
+    if (slot != no_connection) return slot;
+  }
+}
+
+std::uint32_t LateDesk::deliver(rpc::LateCall& call, bool stopping) {
+  const std::uint32_t slot = call.linked ? call.holder : no_connection;
+  calls_->unlink(call);
+  if (call.wanted && !call.told) {
+    if (call.end == rpc::LateEnd::text) {
+      tell(call, call.text(), {.has_body = true, .from_method = true, .error = call.code},
+           stopping);
+    } else {
+      tell_error(call, rpc::error_of(call.end), stopping);
+    }
+  }
+  calls_->release(call);
+  return slot;
+}
+
+// The deadline of a call has passed: its peer hears so now, its handler is asked to stop.
+std::uint32_t LateDesk::time_out(rpc::LateCall& call, bool stopping) {
+  options_.counters->add(base::Counter::limit_call_timeout);
+  const bool tells = call.wanted && !call.told;
+  if (tells) tell_error(call, rpc::ErrorCode::timed_out, stopping);
+  call.told = true;
+  calls_->raise(call, StopReason::timed_out);
+  return tells ? call.holder : no_connection;
+}
+
+void LateDesk::tell_error(rpc::LateCall& call, rpc::ErrorCode code, bool stopping) {
+  char text[rpc::error_reply_size_max];
+  JsonWriter out(text, text + sizeof(text));
+  rpc::write_error(code, call.id(), true, out);
+  RINGRPC_ASSERT(out.ok());
+  tell(call, out.view(), {.has_body = true, .error = static_cast<std::int32_t>(code)}, stopping);
+}
+
+// Puts a call's reply where it belongs; with the last one the exchange leaves.
+// Requires: nobody has told this call's peer yet.
+void LateDesk::tell(rpc::LateCall& call, std::string_view text, const rpc::Outcome& outcome,
+                    bool stopping) {
+  const std::uint32_t place = call.exchange;
+  RINGRPC_ASSERT(place != no_exchange && !call.told, call.index);
+  call.exchange = no_exchange;
+  Exchange& exchange = exchanges_[place];
+  Connection& connection = options_.connections[exchange.connection];
+  RINGRPC_ASSERT(exchange.pending > 0, place);
+  if (outcome.error != 0) exchange.endpoint->stats->count_error(rpc::error_index(outcome.error));
+  --exchange.pending;
+  bool ok = !exchange.batch || add_reply(exchange, call, text);
+  if (exchange.pending == 0) ok = complete(place, text, outcome, stopping) && ok;
+  if (!ok) fail(connection);
+}
+
+// One more reply of a batch. Returns: false when there is no memory even for an error.
+bool LateDesk::add_reply(Exchange& exchange, rpc::LateCall& call, std::string_view text) {
+  if (add_text(exchange, text)) return true;
+  if (!exchange.spent) options_.counters->add(base::Counter::limit_reply_size);
+  // An error in its place, for which there is more room.
+  exchange.spent = true;
+  char error[rpc::error_reply_size_max];
+  JsonWriter out(error, error + sizeof(error));
+  rpc::write_error(rpc::ErrorCode::reply_too_large, call.id(), true, out);
+  return add_text(exchange, out.view());
+}
+
+// Returns: false when it does not fit.
+bool LateDesk::add_text(Exchange& exchange, std::string_view text) {
+  constexpr std::size_t marks = 2;  // a comma, the closing bracket
+  const std::size_t size = exchange.body_size + text.size() + marks;
+  const std::size_t most =
+      std::size_t{options_.reply_size_max} + (exchange.spent ? limits::reply_overhead_max : 0);
+  if (size > most) return false;
+  if (size > exchange.body_capacity) {
+    const std::size_t capacity = std::min(most, 2 * size);
+    if (!calls_->charge(capacity)) return false;
+    char* const larger = new (std::nothrow) char[capacity];
+    if (larger == nullptr) {
+      calls_->discharge(capacity);
+      return false;
+    }
+    if (exchange.body != nullptr) {
+      std::memcpy(larger, exchange.body, exchange.body_size);
+      delete[] exchange.body;
+      calls_->discharge(exchange.body_capacity);
+    }
+    exchange.body = larger;
+    exchange.body_capacity = capacity;
+  }
+  exchange.body[exchange.body_size] = exchange.body_size == 0 ? '[' : ',';
+  std::memcpy(exchange.body + exchange.body_size + 1, text.data(), text.size());
+  exchange.body_size += 1 + text.size();
+  return true;
+}
+
+void LateDesk::park(Connection& connection, const rpc::Message& message, const Request& request,
+                    OpenReply& reply) {
+  const std::uint32_t slot = slot_of(connection);
+  const std::uint32_t place = exchanges_.take();
+  Exchange& exchange = exchanges_[place];
+  exchange.connection = slot;
+  exchange.pending = message.late_count;
+  exchange.endpoint = message.endpoint;
+  exchange.batch = message.status == rpc::ReadStatus::batch;
+  exchange.spent = message.budget->spent;
+  exchange.last = request.last;
+  exchange.old_http = request.head->version_minor == 0;
+  std::uint32_t left = message.late_count;
+  for (rpc::LateCall* call = calls_->first(slot); left != 0; call = call->next) {
+    RINGRPC_ASSERT(call != nullptr, slot, left);
+    if (!call->wanted || call->exchange != no_exchange || call->told) continue;
+    call->exchange = place;
+    --left;
+  }
+  ExchangeList& list = lists_[slot];
+  exchange.previous = list.last;
+  (list.last != no_exchange ? exchanges_[list.last].next : list.first) = place;
+  list.last = place;
+  connection.late = true;
+  if (request.last) connection.state = ConnectionState::finishing;
+  bool ok = true;
+  if (message.answered) {
+    // What the batch has already begins with its bracket.
+    const std::string_view text = reply.writer().view().substr(message.start);
+    RINGRPC_ASSERT(exchange.batch && text.front() == '[');
+    ok = add_text(exchange, text.substr(1));
+  }
+  reply.abandon();
+  if (!ok) fail(connection);
+}
+
+// The last call of a message is answered: its reply is framed and takes its place.
+bool LateDesk::complete(std::uint32_t place, std::string_view text, rpc::Outcome outcome,
+                        bool stopping) {
+  Exchange& exchange = exchanges_[place];
+  Connection& connection = options_.connections[exchange.connection];
+  if (exchange.batch) {
+    if (exchange.body == nullptr) {
+      remove(place);
+      return false;
+    }
+    exchange.body[exchange.body_size] = ']';
+    text = {exchange.body, exchange.body_size + 1};
+    outcome = {.has_body = true};
+  }
+  rpc::set_status(outcome, *exchange.endpoint->options);
+  // Nothing more is asked or answered on this connection, and its peer may as well be told.
+  const bool alone = exchange.next == no_exchange && exchange.previous == no_exchange &&
+                     exchange.behind.empty() && connection.idle_input();
+  if (stopping && alone) exchange.last = true;
+  if (exchange.last && connection.state == ConnectionState::open) {
+    connection.state = ConnectionState::finishing;
+  }
+  OutList whole;
+  const bool ok = options_.responder->answer_later(
+      whole, outcome, {.last = exchange.last, .old_http = exchange.old_http}, text);
+  options_.outbox->append(whole, exchange.behind);
+  OutList& before =
+      exchange.previous != no_exchange ? exchanges_[exchange.previous].behind : connection.out;
+  options_.outbox->append(before, whole);
+  remove(place);
+  return ok;
+}
+
+// Takes an exchange out of its connection's list and gives back what it owns.
+void LateDesk::remove(std::uint32_t place) {
+  Exchange& exchange = exchanges_[place];
+  ExchangeList& list = lists_[exchange.connection];
+  (exchange.previous != no_exchange ? exchanges_[exchange.previous].next : list.first) =
+      exchange.next;
+  (exchange.next != no_exchange ? exchanges_[exchange.next].previous : list.last) =
+      exchange.previous;
+  if (exchange.body != nullptr) {
+    delete[] exchange.body;
+    calls_->discharge(exchange.body_capacity);
+  }
+  options_.outbox->clear(exchange.behind);
+  options_.connections[exchange.connection].late = list.first != no_exchange;
+  exchanges_.give(place);
+}
+
+void LateDesk::abandon(Connection& connection) {
+  const std::uint32_t slot = slot_of(connection);
+  while (lists_[slot].first != no_exchange) remove(lists_[slot].first);
+  while (rpc::LateCall* call = calls_->first(slot)) {
+    calls_->unlink(*call);
+    call->exchange = no_exchange;
+    call->told = true;
+    calls_->raise(*call, StopReason::disconnected);
+  }
+}
+
+// There is no memory for a reply: its connection ends without one.
+void LateDesk::fail(Connection& connection) {
+  options_.counters->add(base::Counter::limit_reply_memory);
+  connection.broken = true;
+}
+
+// Returns: bytes of replies that wait for those before them.
+std::uint32_t LateDesk::held(const Connection& connection) const {
+  std::uint32_t sum = 0;
+  for (std::uint32_t at = lists_[slot_of(connection)].first; at != no_exchange;) {
+    sum += exchanges_[at].behind.size;
+    at = exchanges_[at].next;
+  }
+  return sum;
+}
+
+bool LateDesk::is_over(const Connection& connection) {
+  if (connection.out.size + held(connection) > limits::unsent_size_max) {
+    options_.counters->add(base::Counter::limit_unsent_size);
+    return true;
+  }
+  const std::uint32_t most = calls_->options().calls_per_connection_max;
+  const bool full = calls_->count(slot_of(connection)) >= most;
+  if (full) options_.counters->add(base::Counter::limit_in_flight);
+  return full;
+}
+
+bool LateDesk::may_resume(const Connection& connection) const {
+  const std::uint32_t most = calls_->options().calls_per_connection_max;
+  return connection.out.size + held(connection) <= limits::unsent_size_max / 2 &&
+         calls_->count(slot_of(connection)) <= most - (most + 3) / 4;
+}
+
+std::uint32_t LateDesk::add(Outbox::Held& held, std::uint32_t slot) const {
+  std::uint32_t count = 0;
+  for (std::uint32_t at = lists_[slot].first; at != no_exchange; at = exchanges_[at].next) {
+    RINGRPC_ASSERT(exchanges_[at].pending > 0 && options_.connections[slot].late, slot);
+    options_.outbox->add(held, exchanges_[at].behind);
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace ringrpc::serve

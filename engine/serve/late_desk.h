@@ -1,0 +1,103 @@
+#pragma once
+
+// Where a worker keeps what is answered later: its calls (rpc/late_calls.h), the messages that they
+// are parts of (exchange.h), and the order in which replies leave a connection.
+
+#include <cstdint>
+#include <string_view>
+
+#include "engine/base/counters.h"
+#include "engine/base/memory.h"
+#include "engine/base/status.h"
+#include "engine/rpc/answer.h"
+#include "engine/rpc/late_calls.h"
+#include "engine/serve/connection.h"
+#include "engine/serve/exchange.h"
+#include "engine/serve/framing.h"
+#include "engine/serve/outbox.h"
+#include "engine/serve/responder.h"
+
+namespace ringrpc::serve {
+
+// Owns:   the calls and exchanges of one worker.
+// Thread: the worker's; answers come from any (LateCalls::push).
+// Invariant: connection.late says whether it has exchanges; each has a call that is still to be
+//           answered, so there are never more exchanges than calls.
+class LateDesk {
+ public:
+  struct Options {
+    Connection* connections = nullptr;  // by slot; outlive the desk
+    Outbox* outbox = nullptr;
+    Responder* responder = nullptr;
+    base::Counters* counters = nullptr;
+    std::uint32_t reply_size_max = 0;
+  };
+
+  explicit LateDesk(const Options& options) : options_(options) {}
+  ~LateDesk() { close(); }
+  LateDesk(const LateDesk&) = delete;
+  LateDesk& operator=(const LateDesk&) = delete;
+
+  // Fails: no memory.
+  base::Status start(const rpc::LateCalls::Options& options);
+  // No answer is taken, and the waker not used, from here on. Idempotent.
+  void close();
+
+  // Requires: started.
+  [[nodiscard]] rpc::LateCalls& calls() { return *calls_; }
+  [[nodiscard]] const rpc::LateCalls& calls() const { return *calls_; }
+  [[nodiscard]] bool busy() const { return calls_->in_flight() != 0; }
+
+  // Returns: where the next reply of a connection goes: behind those that are still to come.
+  OutList& out_of(Connection& connection) {
+    if (!connection.late) [[likely]]
+      return connection.out;
+    return exchanges_[lists_[slot_of(connection)].last].behind;
+  }
+
+  // A message is answered in part, or not at all: the rest comes later. Ends the reply.
+  void park(Connection& connection, const rpc::Message& message, const Request& request,
+            OpenReply& reply);
+
+  // Runs what is due, or takes one answer and puts it where it belongs.
+  // Returns: a connection that has something to do, no_connection when nothing is left.
+  std::uint32_t next(std::uint64_t now_ns, bool stopping);
+
+  // The connection is gone: its calls are asked to stop, and what they answer will be dropped.
+  void abandon(Connection& connection);
+
+  // Returns: whether a connection is to be read no further for now, which is counted; whether one
+  // of which that was so may be read again.
+  bool is_over(const Connection& connection);
+  [[nodiscard]] bool may_resume(const Connection& connection) const;
+
+  // Adds what waits here for a connection. Returns: how many exchanges it has.
+  std::uint32_t add(Outbox::Held& held, std::uint32_t slot) const;
+  [[nodiscard]] std::uint32_t exchanges() const { return exchanges_.taken(); }
+
+  // Bytes for each call that may be in flight, and for each connection; for the memory plan.
+  static constexpr std::size_t call_size = sizeof(rpc::LateCall) + sizeof(Exchange) + 2 * (16 + 4);
+  static constexpr std::size_t connection_size = 16 + sizeof(ExchangeList);
+
+ private:
+  [[nodiscard]] std::uint32_t slot_of(const Connection& connection) const {
+    return static_cast<std::uint32_t>(&connection - options_.connections);
+  }
+  [[nodiscard]] std::uint32_t held(const Connection& connection) const;
+  std::uint32_t time_out(rpc::LateCall& call, bool stopping);
+  std::uint32_t deliver(rpc::LateCall& call, bool stopping);
+  void tell(rpc::LateCall& call, std::string_view text, const rpc::Outcome& outcome, bool stopping);
+  void tell_error(rpc::LateCall& call, rpc::ErrorCode code, bool stopping);
+  bool add_reply(Exchange& exchange, rpc::LateCall& call, std::string_view text);
+  bool add_text(Exchange& exchange, std::string_view text);
+  bool complete(std::uint32_t place, std::string_view text, rpc::Outcome outcome, bool stopping);
+  void remove(std::uint32_t place);
+  void fail(Connection& connection);
+
+  const Options options_;
+  rpc::LateCalls* calls_ = nullptr;
+  Exchanges exchanges_;
+  base::ZeroedArray<ExchangeList> lists_;  // by connection
+};
+
+}  // namespace ringrpc::serve
