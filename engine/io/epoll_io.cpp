@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <utility>
 
 #include "engine/base/assert.h"
 #include "engine/base/clock.h"
@@ -242,7 +243,7 @@ bool EpollIo::next(Event& event) {
   if (listeners_ready_ != 0 && accept_one(event)) return true;
   if (!woken_pending_) return false;
   woken_pending_ = false;
-  event = Event{};
+  event = std::exchange(adopted_, Event{});
   return true;
 }
 
@@ -343,6 +344,7 @@ bool EpollIo::accept_one(Event& event) {
                   .socket = {},
                   .peer = to_address(peer)};
     if (open_slot(fd, event)) return true;
+    ::close(fd);
   }
   return false;
 }
@@ -352,10 +354,8 @@ bool EpollIo::open_slot(int fd, Event& event) {
   const std::uint32_t index = reuse ? free_head_ - 1 : slots_used_;
   RINGRPC_ASSERT(index < connections_max_, index);
   if (!watch(fd, EPOLLIN | EPOLLRDHUP | EPOLLET, index, EPOLL_CTL_ADD)) {
-    const int error = errno;
-    ::close(fd);
     counters_->add(Counter::accept_errors);
-    backoff_.failed(error);
+    backoff_.failed(errno);
     return false;
   }
   Slot& slot = slots_[index];

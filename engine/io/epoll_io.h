@@ -113,6 +113,7 @@ class EpollIo {
   int wake_fd_ = -1;
   base::Counters* counters_ = nullptr;
   std::uint32_t spin_us_ = 0;
+  Event adopted_;  // of the socket that start() was given, until it has been told
 
   ZeroedArray<Slot> slots_;
   std::uint32_t connections_max_ = 0;

@@ -59,6 +59,17 @@ base::Status EpollIo::make_set(const IoOptions& options) {
     listeners_[count++] = listener;
   }
   listener_count_ = count;
+  if (options.adopted < 0) return {};
+  const int flags = fcntl(options.adopted, F_GETFL);
+  fcntl(options.adopted, F_SETFL, flags | O_NONBLOCK);
+  adopted_ = Event{.kind = EventKind::accepted,
+                   .result = static_cast<std::int32_t>(count),
+                   .socket = {},
+                   .peer = {}};
+  if (!open_slot(options.adopted, adopted_)) {
+    return Status::from_errno(errno, "cannot watch a socket that is there" + advice);
+  }
+  woken_.store(true, std::memory_order_relaxed);  // The first turn tells of it.
   return {};
 }
 

@@ -27,7 +27,8 @@ struct Address {
 };
 
 enum class EventKind : std::uint8_t {
-  accepted,  // socket is new, result is its listener's position, peer is its address
+  accepted,  // socket is new, result is its listener's position, peer is its address; also once for
+             // the socket that start() was given, whose position is the number of listeners
   received,  // result > 0: bytes in buffer; 0: the peer's FIN; < 0: -errno. See `more`.
   sent,      // result >= 0: bytes taken, maybe fewer than asked; < 0: -errno
   closed,    // the slot is free from now on; nothing more arrives for this handle

@@ -238,9 +238,14 @@ void Listener::release(std::uint32_t index) {
   sockets_[index] = -1;
 }
 
-std::uint16_t Listener::port() const { return port_of(address_); }
+std::string Listener::address() const { return path_.empty() ? format_address(address_) : path_; }
+
+std::uint16_t Listener::port() const {
+  return path_.empty() ? port_of(address_) : static_cast<std::uint16_t>(0);
+}
 
 void Listener::close_all() {
+  remove_path();
   for (const int fd : sockets_) {
     if (fd >= 0) ::close(fd);
   }

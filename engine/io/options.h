@@ -17,6 +17,9 @@ struct IoOptions {
   // Listening sockets. They belong to the backend once start() has succeeded, and to the caller
   // while it has not, so that another backend can be tried with them.
   std::span<const int> listeners = {};
+  // A connected socket that is served as if it had been accepted by the listener behind the last
+  // one; -1: none. It belongs to the backend as the listeners do.
+  int adopted = -1;
   // Sockets open at once. A backend accepts no further peer above it: they wait in the kernel's
   // listen queue. The worker asks for some more than it serves, to refuse them with an answer.
   std::uint32_t connections_max = limits::connections_max;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "engine/base/assert.h"
 #include "engine/base/clock.h"
@@ -257,7 +258,7 @@ bool UringIo::next(Event& event) {
   }
   if (!woken_pending_) return false;
   woken_pending_ = false;
-  event = Event{};
+  event = std::exchange(adopted_, Event{});
   return true;
 }
 

@@ -68,7 +68,6 @@ class UringIo {
 
  private:
   enum class Op : std::uint8_t { accept, receive, send, shut, close, cancel, wake };
-
   // What is in flight for one socket. 12 bytes for each of connections_max.
   struct Slot {
     std::uint32_t generation;
@@ -118,10 +117,10 @@ class UringIo {
   base::Status make_buffer_ring();
   base::Status make_wake();
   base::Status test_receive();
+  base::Status adopt_socket(const IoOptions& options);
   base::Status test_receive_on(int near, int far, std::uint32_t length, bool& works);
   void adopt_listeners(const IoOptions& options);
   void tear_down();
-
   // Accepting, in uring_accept.cpp.
   void arm_accepts();
   bool on_accept(std::uint32_t index, std::int32_t result, Event& event);
@@ -187,6 +186,7 @@ class UringIo {
   Backoff backoff_;
 
   std::uint32_t spin_us_ = 0;
+  Event adopted_;  // of the socket that start() was given, until it has been told
   int wake_fd_ = -1;
   std::uint64_t wake_value_ = 0;
   bool wake_armed_ = false;

@@ -98,6 +98,7 @@ base::Status UringIo::start(const IoOptions& options) {
   if (status.ok()) status = make_buffer_ring();
   if (status.ok()) status = test_receive();
   if (status.ok()) status = make_wake();
+  if (status.ok()) status = adopt_socket(options);
   if (!status.ok()) {
     tear_down();
     return status;
@@ -214,6 +215,23 @@ base::Status UringIo::test_receive_on(int near, int far, std::uint32_t length, b
     stopped = true;
   }
   return refused(EINVAL, "multishot receive");
+}
+
+// Requires: no accept is armed, which might take the slot.
+base::Status UringIo::adopt_socket(const IoOptions& options) {
+  if (options.adopted < 0) return {};
+  const int updated = io_uring_register_files_update(&ring_, 0, &options.adopted, 1);
+  if (updated != 1) return refused(updated < 0 ? -updated : EINVAL, "a socket that is there");
+  ::close(options.adopted);  // The table has it now.
+  ++slots_[0].generation;
+  slots_[0].flags = flag_open;
+  ++open_count_;
+  adopted_ = Event{.kind = EventKind::accepted,
+                   .result = static_cast<std::int32_t>(options.listeners.size()),
+                   .socket = {0, slots_[0].generation},
+                   .peer = {}};
+  woken_.store(true, std::memory_order_relaxed);  // The first turn tells of it.
+  return {};
 }
 
 void UringIo::adopt_listeners(const IoOptions& options) {
