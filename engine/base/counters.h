@@ -37,6 +37,7 @@ enum class Counter : std::uint16_t {
   // JSON-RPC
   notifications,
   batches,
+  stray_responses,   // to nothing that was asked, where both sides may ask
   exceptions,        // thrown by a handler
   bad_results,       // no JSON, left by a handler
   late_calls,        // calls that were answered later, or are still to be
@@ -99,6 +100,7 @@ inline constexpr std::array counter_names = {
     std::string_view("bad_hosts"),
     std::string_view("notifications"),
     std::string_view("batches"),
+    std::string_view("stray_responses"),
     std::string_view("exceptions"),
     std::string_view("bad_results"),
     std::string_view("late_calls"),

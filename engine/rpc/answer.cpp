@@ -96,6 +96,10 @@ void Answerer::answer_refused(Message& message, const Envelope& envelope, const 
     if (method == nullptr) message.stats->count_unknown();
     return;
   }
+  if (envelope.kind == EnvelopeKind::response && message.endpoint->two_way) {
+    options_.counters->add(base::Counter::stray_responses);
+    return;
+  }
   separate(message, out);
   if (!is_call) {
     if (envelope.id_kind == IdKind::too_long) options_.counters->add(base::Counter::limit_id_size);

@@ -15,6 +15,7 @@ namespace ringrpc::rpc {
 struct Endpoint {
   const EndpointOptions* options = nullptr;
   CallStats* stats = nullptr;
+  bool two_way = false;  // both sides may call: a response that comes is no bad request
 };
 
 // Of a reply that is a single error.

@@ -6,6 +6,7 @@
 
 #include "engine/io/event.h"
 #include "engine/serve/outbox.h"
+#include "engine/serve/protocol.h"
 
 namespace ringrpc::serve {
 
@@ -31,17 +32,21 @@ struct alignas(64) Connection {
   std::uint32_t generation = 0;
   ConnectionState state = ConnectionState::free;
   DeadlineKind deadline = DeadlineKind::none;
-  bool receiving : 1 = false;            // a receive is armed
-  bool stopping_receive : 1 = false;     // and has been asked to end
-  bool sending : 1 = false;              // the front segment is with the kernel
-  bool peer_finished : 1 = false;        // the peer's FIN has arrived
-  bool broken : 1 = false;               // reset or error: nothing can be sent any more
-  bool is_ready : 1 = false;             // in the list of connections to look at this turn
-  bool paused : 1 = false;               // its unsent replies are over the limit
-  bool closed : 1 = false;               // the backend has been asked to close it
-  bool fresh : 1 = true;                 // no byte has come yet
-  bool refused : 1 = false;              // over connections_max
-  bool late : 1 = false;                 // has exchanges that are answered later
+  bool receiving : 1 = false;         // a receive is armed
+  bool stopping_receive : 1 = false;  // and has been asked to end
+  bool sending : 1 = false;           // the front segment is with the kernel
+  bool peer_finished : 1 = false;     // the peer's FIN has arrived
+  bool broken : 1 = false;            // reset or error: nothing can be sent any more
+  bool is_ready : 1 = false;          // in the list of connections to look at this turn
+  bool paused : 1 = false;            // its unsent replies are over the limit
+  bool closed : 1 = false;            // the backend has been asked to close it
+  bool fresh : 1 = true;              // no byte has come yet
+  bool refused : 1 = false;           // over connections_max
+  bool late : 1 = false;              // has exchanges that are answered later
+  Protocol protocol : 2 = Protocol::http;
+  bool patient : 1 = false;              // it is not held to timeouts while the server serves
+  bool skips_line : 1 = false;           // lines: the rest of one that was refused is dropped
+  bool leaving : 1 = false;              // not HTTP: it ends when nothing is begun any more
   std::uint16_t input_first = no_input;  // receive buffers of this turn, in order
   std::uint16_t input_last = no_input;
   std::uint32_t ready_next = no_connection;

@@ -17,11 +17,12 @@ class Endpoints {
   // Requires: the mounts outlive this object, where they are.
   explicit Endpoints(const std::vector<Mount>& mounts);
 
-  // Requires: a position of the mounts.
+  // Requires: a position of the mounts, or one behind count(): the same endpoint on transports
+  // where both sides may call, so that a peer may answer as well.
   [[nodiscard]] const rpc::Endpoint& operator[](std::size_t mount) const {
     return endpoints_[mount];
   }
-  [[nodiscard]] std::size_t count() const { return endpoints_.size(); }
+  [[nodiscard]] std::size_t count() const { return endpoints_.size() / 2; }
 
  private:
   std::unique_ptr<rpc::CallStats[]> stats_;

@@ -16,38 +16,10 @@
 #include "engine/serve/endpoint.h"
 #include "engine/serve/head_memo.h"
 #include "engine/serve/partial_pool.h"
+#include "engine/serve/request.h"
 #include "engine/serve/worker_options.h"
 
 namespace ringrpc::serve {
-
-// Received bytes that have not been read yet.
-struct Input {
-  char* data = nullptr;
-  std::uint32_t size = 0;
-
-  void consume(std::uint32_t count) {
-    data += count;
-    size -= count;
-  }
-};
-
-// A request as the framer hands it on.
-// Lifetime: its views are valid until the next call of Framer::next() for the same connection.
-struct Request {
-  const http::Request* head = nullptr;
-  std::string_view body;
-  Admission admission;
-  std::uint16_t status = 0;  // of a refusal
-  bool last = false;         // the connection ends after the answer
-};
-
-enum class Step : std::uint8_t {
-  need_input,  // the input is used up; nothing is whole
-  message,     // request is whole and admitted
-  refused,     // the head is whole and was not admitted; answer with request.admission
-  go_on,       // answer "100 Continue" and call again
-  broken,      // the bytes are no HTTP, or over a limit: answer request.status and end
-};
 
 // Thread: worker only. Cost: for a request in one piece, the parse of its head.
 class Framer {

@@ -241,7 +241,7 @@ void InMemory::call_http(std::string_view bytes, bool padded, std::string& respo
   } else {
     const std::uint16_t status =
         step == Step::broken ? request.status : static_cast<std::uint16_t>(400);
-    ok = context.responder.answer_broken(connection.out, status);
+    ok = context.responder.answer_broken(connection.out, Protocol::http, status, {});
   }
   RINGRPC_MAYBE(ok);  // An empty response tells that memory is used up.
   append_all(context.outbox, connection.out, response);

@@ -145,7 +145,7 @@ void LateDesk::park(Connection& connection, const rpc::Message& message, const R
   exchange.batch = message.status == rpc::ReadStatus::batch;
   exchange.spent = message.budget->spent;
   exchange.last = request.last;
-  exchange.old_http = request.head->version_minor == 0;
+  exchange.old_http = request.head != nullptr && request.head->version_minor == 0;
   std::uint32_t left = message.late_count;
   for (rpc::LateCall* call = calls_->first(slot); left != 0; call = call->next) {
     RINGRPC_ASSERT(call != nullptr, slot, left);
@@ -194,10 +194,12 @@ bool LateDesk::complete(std::uint32_t place, std::string_view text, rpc::Outcome
   }
   OutList whole;
   const bool ok = options_.responder->answer_later(
-      whole, outcome, {.last = exchange.last, .old_http = exchange.old_http}, text);
+      whole, outcome,
+      {.protocol = connection.protocol, .last = exchange.last, .old_http = exchange.old_http},
+      text);
   options_.outbox->append(whole, exchange.behind);
-  OutList& before =
-      exchange.previous != no_exchange ? exchanges_[exchange.previous].behind : connection.out;
+  const bool waits = exchange.previous != no_exchange && connection.protocol == Protocol::http;
+  OutList& before = waits ? exchanges_[exchange.previous].behind : connection.out;
   options_.outbox->append(before, whole);
   remove(place);
   return ok;

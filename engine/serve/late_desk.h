@@ -48,9 +48,10 @@ class LateDesk {
   [[nodiscard]] const rpc::LateCalls& calls() const { return *calls_; }
   [[nodiscard]] bool busy() const { return calls_->in_flight() != 0; }
 
-  // Returns: where the next reply of a connection goes: behind those that are still to come.
+  // Returns: where the next reply of a connection goes: behind those that are still to come, where
+  // replies keep the order of the requests.
   OutList& out_of(Connection& connection) {
-    if (!connection.late) [[likely]]
+    if (!connection.late || connection.protocol != Protocol::http) [[likely]]
       return connection.out;
     return exchanges_[lists_[slot_of(connection)].last].behind;
   }

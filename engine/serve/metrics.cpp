@@ -49,6 +49,7 @@ constexpr std::array plain = {
     Named{"ringrpc_bad_hosts_total", Counter::bad_hosts},
     Named{"ringrpc_notifications_total", Counter::notifications},
     Named{"ringrpc_batches_total", Counter::batches},
+    Named{"ringrpc_stray_responses_total", Counter::stray_responses},
     Named{"ringrpc_exceptions_total", Counter::exceptions},
     Named{"ringrpc_bad_results_total", Counter::bad_results},
     Named{"ringrpc_late_calls_total", Counter::late_calls},

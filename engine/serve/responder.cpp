@@ -7,6 +7,7 @@
 
 #include "engine/base/assert.h"
 #include "engine/http/chars.h"
+#include "engine/serve/line_reply.h"
 
 namespace ringrpc::serve {
 namespace {
@@ -54,6 +55,19 @@ std::string_view method_name(http::Method method) {
       return "TRACE";
   }
   return {};
+}
+
+// Bytes that a protocol has in front of a reply's JSON when it begins.
+constexpr std::uint32_t frame_size(Protocol protocol) {
+  return protocol == Protocol::http ? http::Heads::ok_size : 0;
+}
+
+Origin origin_of(const Request& request, const Peer& peer) {
+  if (request.protocol != Protocol::http) return {.peer = peer, .principal = {}, .head = {}};
+  const http::Request& head = *request.head;
+  return {.peer = peer,
+          .principal = {},
+          .head = Head(method_name(head.method), head.view(head.path), &head, &find_field)};
 }
 
 // The JSON-RPC error that a refusal of the transport carries (its message was not read: id null).
@@ -129,6 +143,7 @@ bool Responder::answer_refused(OutList& out, Request& request) {
   const Admission& admission = request.admission;
   options_.counters->add(admission.counter);
   const std::string body = refusal_body(admission.code, admission.null_id);
+  if (request.protocol == Protocol::lines) return write_line(*options_.outbox, out, body);
   http::ResponseHead head;
   head.status = admission.status;
   head.content_type = http::media_json;
@@ -140,7 +155,11 @@ bool Responder::answer_refused(OutList& out, Request& request) {
   return write(out, head, body, request.head->method != http::Method::head);
 }
 
-bool Responder::answer_broken(OutList& out, std::uint16_t status) {
+bool Responder::answer_broken(OutList& out, Protocol protocol, std::uint16_t status,
+                              std::string_view reason) {
+  if (protocol == Protocol::lines) {
+    return write_line(*options_.outbox, out, line_error(status, reason));
+  }
   http::ResponseHead head;
   head.status = status;
   head.content_type = {};
@@ -158,6 +177,7 @@ bool Responder::answer_continue(OutList& out) {
 
 bool Responder::answer_later(OutList& out, const rpc::Outcome& outcome, const LateFrame& frame,
                              std::string_view text) {
+  if (frame.protocol == Protocol::lines) return write_line(*options_.outbox, out, text);
   http::ResponseHead head;
   head.status = outcome.status;
   head.retry_after_s = outcome.retry_after_s;
@@ -198,12 +218,10 @@ std::string_view find_in_head_text(const void* source, std::string_view name) {
 OpenReply::OpenReply(Responder& responder, const Request& request, const Peer& peer)
     : responder_(responder),
       request_(request),
-      room_(*responder.options().outbox, responder.options().reply_size_max, http::Heads::ok_size),
-      origin_{.peer = peer,
-              .principal = {},
-              .head = Head(method_name(request.head->method),
-                           request.head->view(request.head->path), request.head, &find_field)} {
-  if (!room_.exists()) [[unlikely]]
+      room_(*responder.options().outbox, responder.options().reply_size_max,
+            frame_size(request.protocol)),
+      origin_(origin_of(request, peer)) {
+  if (!room_.exists() || request.protocol != Protocol::http) [[unlikely]]
     return;
   static_assert(http::Heads::ok_size <= reply_room_min);
   responder_.heads().write_ok(room_.begin());
@@ -218,6 +236,8 @@ void OpenReply::finish(std::string& out, const rpc::Outcome& outcome) {
 }
 
 std::size_t OpenReply::seal(const rpc::Outcome& outcome) {
+  if (request_.protocol != Protocol::http) [[unlikely]]
+    return outcome.has_body ? end_line(room_) : 0;
   const bool usual = outcome.has_body && outcome.status == 200 && outcome.fields.empty() &&
                      !request_.last && request_.head->version_minor != 0;
   if (!usual || writer().overflowed()) [[unlikely]]

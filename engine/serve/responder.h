@@ -1,6 +1,6 @@
 #pragma once
 
-// HTTP responses: the head in front of a reply's JSON, and everything that is not JSON-RPC.
+// Replies in the frame of their protocol, and everything that is not JSON-RPC.
 
 #include <ringrpc/call.h>
 
@@ -11,9 +11,10 @@
 #include "engine/base/counters.h"
 #include "engine/http/response.h"
 #include "engine/rpc/answer.h"
-#include "engine/serve/framing.h"
 #include "engine/serve/outbox.h"
+#include "engine/serve/protocol.h"
 #include "engine/serve/reply_room.h"
+#include "engine/serve/request.h"
 
 namespace ringrpc::serve {
 
@@ -46,11 +47,14 @@ class Responder {
   bool answer_plain(OutList& out, Request& request);
   // Answers a request that was not admitted.
   bool answer_refused(OutList& out, Request& request);
-  // Answers bytes that are no HTTP, or too many.
-  bool answer_broken(OutList& out, std::uint16_t status);
+  // Answers bytes that are no such protocol, or too many, or too late; the connection ends with it.
+  // The reason is for protocols without status; it names a limit.
+  bool answer_broken(OutList& out, Protocol protocol, std::uint16_t status,
+                     std::string_view reason);
   bool answer_continue(OutList& out);
   // Answers with a text that was written elsewhere, after its request is gone.
   struct LateFrame {
+    Protocol protocol = Protocol::http;
     bool last = false;      // the connection ends behind it
     bool old_http = false;  // HTTP/1.0
   };
@@ -73,7 +77,7 @@ class Responder {
 std::string_view head_text(const void* source);
 std::string_view find_in_head_text(const void* source, std::string_view name);
 
-// One HTTP response while its JSON is written.
+// One reply while its JSON is written.
 // Lifetime: on the stack of one pass of the turn; ends in one finish() if it has room.
 class OpenReply {
  public:
@@ -84,14 +88,14 @@ class OpenReply {
   // Returns: false when there is no memory for a reply; its connection is to end.
   [[nodiscard]] bool has_room() const { return room_.exists(); }
 
-  // Ends the response and appends it to the list.
+  // Ends the reply and appends it to the list; where there are no empty replies, nothing is.
   // Returns: false when there is no memory for it.
   bool finish(OutList& out, const rpc::Outcome& outcome) {
     const std::size_t size = seal(outcome);
     if (size != 0) [[likely]]
       return room_.commit(out, size);
     room_.abandon();
-    return false;
+    return request_.protocol != Protocol::http && !outcome.has_body;
   }
 
   // The same, copied out instead of sent. Empty when there is no memory for it.
@@ -105,7 +109,8 @@ class OpenReply {
   [[nodiscard]] const Origin& origin() const { return origin_; }
 
  private:
-  // Completes the head. Returns: the bytes of the response, 0 when there is no memory for them.
+  // Completes the frame. Returns: the bytes of the reply; 0 when there is no memory for them, or
+  // nothing to say.
   std::size_t seal(const rpc::Outcome& outcome);
   [[gnu::cold, gnu::noinline]] std::size_t seal_slow(const rpc::Outcome& outcome);
 

@@ -1,5 +1,5 @@
-// The steps of Worker::turn() that touch connections: receive, frame, and the bookkeeping around
-// them. What ends a connection is in worker_ends.h.
+// The steps of Worker::turn() that touch connections: receive, and the bookkeeping around it. Frame
+// is in worker_frame.h, what ends a connection in worker_ends.h.
 
 #include "engine/serve/worker.h"
 
@@ -44,6 +44,10 @@ Worker<Io>::Worker(const WorkerOptions& options, WorkerShared& shared)
                .message_size_max = options.message_size_max,
                .drain_size_max = options.peer.drain_size_max,
                .head = options.head}),
+      lines_({.pool = &partials_,
+              .counters = &counters_,
+              .mount = static_cast<std::uint8_t>(endpoints_.count()),
+              .message_size_max = options.message_size_max}),
       connections_(std::make_unique<Connection[]>(places())),
       input_next_(std::make_unique<std::uint16_t[]>(options.receive_buffers)),
       input_size_(std::make_unique<std::uint32_t[]>(options.receive_buffers)),
@@ -75,7 +79,7 @@ Worker<Io>::Leftovers::~Leftovers() {
 }
 
 template <class Io>
-base::Status Worker<Io>::start(std::span<const int> listeners) {
+base::Status Worker<Io>::start(std::span<const int> listeners, int adopted) {
   base::Status status = late_.start(late_options());
   if (!status.ok()) return status;
   status = answerer_.reserve({.message_size_max = options_.message_size_max,
@@ -88,6 +92,7 @@ base::Status Worker<Io>::start(std::span<const int> listeners) {
   status = wheel_.start(places(), now_ms_);
   if (!status.ok()) return status;
   return io_.start({.listeners = listeners,
+                    .adopted = adopted,
                     .connections_max = places(),
                     .receive_buffers = options_.receive_buffers,
                     .receive_buffer_size = options_.receive_buffer_size,
@@ -226,13 +231,14 @@ void Worker<Io>::on_accepted(const io::Event& event) {
   connection.generation = event.socket.generation;
   connection.peer = event.peer;
   connection.receiving = true;
+  const std::size_t listener = static_cast<std::size_t>(event.result);
+  const Door door = listener < options_.doors.size() ? options_.doors[listener] : Door{};
+  connection.protocol = door.protocol;
+  connection.patient = door.patient;
   ++connection_count_;
   counters_.add(base::Counter::accepts);
   io_.receive(event.socket);
-  connection.deadline = DeadlineKind::head;
-  const PeerLimits& most = options_.peer;
-  wheel_.set(event.socket.slot,
-             now_ms_ + (stopping_ ? most.linger_timeout_ms : most.head_timeout_ms));
+  set_first_deadline(connection);
   if (connection_count_ - refused_count_ > options_.connections_max) [[unlikely]]
     refuse(connection);
 }

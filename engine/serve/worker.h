@@ -6,6 +6,7 @@
 //   wait     engine/io/event.h          the backend submits what is queued and sleeps
 //   receive  engine/io/event.h          completions become bytes, ends and new connections
 //   frame    engine/serve/framing.h     one whole HTTP request (engine/http/request.h)
+//            engine/serve/line_framing.h  or one line
 //   read     engine/rpc/envelope.h      the message is checked, its calls are found
 //   find     engine/rpc/table.h         a method by name
 //   answer   engine/rpc/answer.h        params decoded, the handler run, the reply written
@@ -28,6 +29,7 @@
 #include "engine/serve/endpoints.h"
 #include "engine/serve/framing.h"
 #include "engine/serve/late_desk.h"
+#include "engine/serve/line_framing.h"
 #include "engine/serve/outbox.h"
 #include "engine/serve/partial_pool.h"
 #include "engine/serve/responder.h"
@@ -47,8 +49,9 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
   ~Worker() = default;
 
-  // Takes the listening sockets when it succeeds.
-  base::Status start(std::span<const int> listeners);
+  // Takes the listening sockets when it succeeds, and a connected one whose door is the last; -1:
+  // none.
+  base::Status start(std::span<const int> listeners, int adopted = -1);
 
   // Turns until the server has stopped and the last connection is gone, or is forced to end.
   // Returns: whether it ended by itself.
@@ -118,6 +121,10 @@ class Worker {
 
   // frame: worker_frame.h
   bool frame(Connection& connection);
+  Step next_step(Connection& connection);
+  bool end_of_input(Connection& connection);
+  void end_after_this(Connection& connection);
+  bool keep(Connection& connection);
   bool next_input(Connection& connection);
   void give(std::uint16_t buffer);
   void drop_input(Connection& connection);
@@ -133,7 +140,9 @@ class Worker {
   void send(Connection& connection);
   void send_front(Connection& connection);
   void settle(Connection& connection);
+  void set_first_deadline(Connection& connection);
   void set_deadline(Connection& connection);
+  [[nodiscard]] std::uint64_t body_deadline_ms(const Partial& partial, std::uint64_t arrived) const;
   void on_deadline(Connection& connection);
   void release(Connection& connection);
   void begin_stop();
@@ -184,6 +193,7 @@ class Worker {
   Outbox outbox_;
   Responder responder_;
   Framer framer_;
+  LineFramer lines_;
   rpc::Answerer answerer_;
   bool delivered_again_ = false;  // in this turn
   io::TimerWheel wheel_;

@@ -12,11 +12,46 @@
 
 namespace ringrpc::serve {
 
+// A connection has come. One for HTTP is expected to ask; on lines, where connections are kept for
+// what may come later, it may wait as between two messages.
+template <class Io>
+void Worker<Io>::set_first_deadline(Connection& connection) {
+  const PeerLimits& most = options_.peer;
+  std::uint32_t after_ms = most.linger_timeout_ms;
+  connection.deadline = DeadlineKind::head;
+  if (connection.protocol != Protocol::http) connection.deadline = DeadlineKind::idle;
+  if (!stopping_) {
+    if (connection.patient) {
+      connection.deadline = DeadlineKind::none;
+      return;
+    }
+    const bool http = connection.protocol == Protocol::http;
+    after_ms = http ? most.head_timeout_ms : most.idle_timeout_ms;
+  }
+  wheel_.set(slot_of(connection), now_ms_ + after_ms);
+}
+
+// When a body, or a line, that has come so far is given up. The rate is an average, but what came
+// fast at first buys no more than a stall's silence.
+template <class Io>
+std::uint64_t Worker<Io>::body_deadline_ms(const Partial& partial, std::uint64_t arrived) const {
+  const PeerLimits& most = options_.peer;
+  std::uint64_t deadline_ms =
+      std::min(partial.started_ms + most.body_grace_ms + arrived * 1000 / most.body_rate_min,
+               now_ms_ + most.stall_timeout_ms);
+  if (stopping_) deadline_ms = std::min(deadline_ms, stopped_ms_ + most.body_grace_ms);
+  return deadline_ms;
+}
+
 // The one deadline that the connection's situation calls for.
 template <class Io>
 void Worker<Io>::set_deadline(Connection& connection) {
   if (connection.state == ConnectionState::lingering ||
       connection.state == ConnectionState::closing) {
+    return;
+  }
+  if (connection.patient && !stopping_) [[unlikely]] {
+    connection.deadline = DeadlineKind::none;
     return;
   }
   // What it waits for is ours: calls in flight have deadlines of their own.
@@ -39,6 +74,10 @@ void Worker<Io>::set_deadline(Connection& connection) {
     kind = DeadlineKind::body;
     deadline_ms = now_ms_ + options_.peer.body_grace_ms +
                   std::uint64_t{connection.drop_left} * 1000 / options_.peer.body_rate_min;
+  } else if (connection.partial != nullptr && connection.protocol != Protocol::http) {
+    const Partial& partial = *connection.partial;
+    kind = DeadlineKind::body;
+    deadline_ms = body_deadline_ms(partial, partial.end - partial.begin);
   } else if (connection.partial != nullptr) {
     const Partial& partial = *connection.partial;
     // The first head's began with the connection, a later one's with its first byte.
@@ -51,12 +90,7 @@ void Worker<Io>::set_deadline(Connection& connection) {
       if (stopping_)
         deadline_ms = std::min(deadline_ms, stopped_ms_ + options_.peer.linger_timeout_ms);
     } else {
-      // The rate is an average, but what came fast at first buys no more than a stall's silence.
-      const std::uint64_t arrived = partial.message_size - partial.head_size;
-      deadline_ms = std::min(partial.started_ms + options_.peer.body_grace_ms +
-                                 arrived * 1000 / options_.peer.body_rate_min,
-                             now_ms_ + options_.peer.stall_timeout_ms);
-      if (stopping_) deadline_ms = std::min(deadline_ms, stopped_ms_ + options_.peer.body_grace_ms);
+      deadline_ms = body_deadline_ms(partial, partial.message_size - partial.head_size);
     }
   } else if (connection.fresh) {
     return;  // The deadline of the first head was set when the connection came.
@@ -78,7 +112,10 @@ void Worker<Io>::on_deadline(Connection& connection) {
       const bool head = kind == DeadlineKind::head;
       counters_.add(head ? base::Counter::limit_head_timeout : base::Counter::limit_body_rate);
       // Silence from the start is no request, so it is not answered.
-      if (connection.partial != nullptr) responder_.answer_broken(late_.out_of(connection), 408);
+      if (connection.partial != nullptr) {
+        responder_.answer_broken(late_.out_of(connection), connection.protocol, 408,
+                                 head ? "head_timeout_ms" : "body_rate_min");
+      }
       connection.state = ConnectionState::finishing;
       break;
     }

@@ -107,7 +107,9 @@ void Worker<Io>::refuse(Connection& connection) {
   connection.refused = true;
   ++refused_count_;
   connection.state = ConnectionState::finishing;
-  if (!responder_.answer_broken(connection.out, 503)) fail(connection);
+  if (!responder_.answer_broken(connection.out, connection.protocol, 503, "connections_max")) {
+    fail(connection);
+  }
   make_ready(connection);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// A part of worker.cpp: from received bytes to whole requests. Included by worker.cpp only.
+// A part of worker.cpp: from the received bytes of a connection to one message after the other, and
+// what is answered without a method. Included by worker.cpp only.
 
 #include <ringrpc/limits.h>
 
@@ -42,6 +43,12 @@ void Worker<Io>::drop_input(Connection& connection) {
   } while (next_input(connection));
 }
 
+template <class Io>
+bool Worker<Io>::keep(Connection& connection) {
+  return connection.protocol == Protocol::http ? framer_.keep(connection, input_)
+                                               : lines_.keep(connection, input_);
+}
+
 // Stops reading a connection whose replies are not read: what has come is kept for later.
 template <class Io>
 void Worker<Io>::pause(Connection& connection) {
@@ -51,12 +58,41 @@ void Worker<Io>::pause(Connection& connection) {
     io_.stop_receiving(handle_of(connection));
   }
   do {
-    if (!framer_.keep(connection, input_)) {
+    if (!keep(connection)) {
       connection.broken = true;  // The framer has counted why.
       drop_input(connection);
       return;
     }
   } while (next_input(connection));
+}
+
+template <class Io>
+[[gnu::always_inline]] inline Step Worker<Io>::next_step(Connection& connection) {
+  if (connection.protocol == Protocol::http) [[likely]]
+    return framer_.next(connection, input_, request_, now_ms_);
+  return lines_.next(connection, input_, request_, now_ms_);
+}
+
+// Nothing more has come from a peer whose messages need not end with a byte of their own.
+// Returns: whether request_ is a last message, ended by the peer's end.
+template <class Io>
+bool Worker<Io>::end_of_input(Connection& connection) {
+  if (connection.peer_finished && lines_.end(connection, request_) == Step::message) return true;
+  if (connection.leaving && connection.partial == nullptr) {
+    connection.state = ConnectionState::finishing;
+  }
+  return false;
+}
+
+// The server stops. HTTP says that a reply is the last one; elsewhere nothing does, so all that has
+// come is answered, and the connection ends when nothing is begun any more.
+template <class Io>
+[[gnu::cold]] void Worker<Io>::end_after_this(Connection& connection) {
+  if (connection.protocol == Protocol::http) {
+    request_.last = true;
+  } else {
+    connection.leaving = true;
+  }
 }
 
 // Returns: whether request_ is a message to be read; everything else has been dealt with.
@@ -73,26 +109,30 @@ bool Worker<Io>::frame(Connection& connection) {
       return false;
     }
     bool ok = true;
-    switch (framer_.next(connection, input_, request_, now_ms_)) {
+    request_.protocol = connection.protocol;
+    switch (next_step(connection)) {
       case Step::need_input:
-        if (!next_input(connection)) return false;
-        continue;
+        if (next_input(connection)) continue;
+        if (connection.protocol == Protocol::http || !end_of_input(connection)) [[likely]]
+          return false;
+        [[fallthrough]];
       case Step::message:
         counters_.add(base::Counter::requests);
-        if (stopping_) request_.last = true;
+        if (stopping_) end_after_this(connection);
         if (request_.admission.target == Target::rpc) [[likely]]
           return true;
         ok = responder_.answer_plain(late_.out_of(connection), request_);
         break;
       case Step::refused:
-        if (stopping_) request_.last = true;
+        if (stopping_) end_after_this(connection);
         ok = responder_.answer_refused(late_.out_of(connection), request_);
         break;
       case Step::go_on:
         if (!responder_.answer_continue(late_.out_of(connection))) fail(connection);
         continue;
       case Step::broken:
-        ok = responder_.answer_broken(late_.out_of(connection), request_.status);
+        ok = responder_.answer_broken(late_.out_of(connection), connection.protocol,
+                                      request_.status, "partial_pool_size");
         break;
     }
     answered(connection, ok, 0);

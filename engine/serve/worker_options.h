@@ -13,6 +13,7 @@
 #include "engine/rpc/late_calls.h"
 #include "engine/rpc/table.h"
 #include "engine/serve/endpoint.h"
+#include "engine/serve/protocol.h"
 
 namespace ringrpc::serve {
 
@@ -58,6 +59,8 @@ struct WorkerOptions {
   std::uint32_t in_flight_per_connection_max = limits::in_flight_per_connection_max;
   std::uint32_t late_memory_size_max = limits::late_memory_size_max;
   std::uint32_t call_timeout_ms = limits::call_timeout_ms;
+  // By the position of the listener; HTTP on those without an entry.
+  std::vector<Door> doors = {};
 };
 
 // How far the server has come; only ever goes forward.

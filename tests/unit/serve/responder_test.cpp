@@ -207,7 +207,8 @@ TEST(Responder, HealthAndReadinessAndMetricsAnswerByTheOracle) {
 TEST(Responder, BrokenBytesGetAHeadAndTheEnd) {
   Bench bench;
   for (const int status : {400, 408, 413, 431, 501, 503, 505}) {
-    ASSERT_TRUE(bench.responder.answer_broken(bench.out, static_cast<std::uint16_t>(status)));
+    ASSERT_TRUE(bench.responder.answer_broken(bench.out, Protocol::http,
+                                              static_cast<std::uint16_t>(status), {}));
     const std::string bytes = bench.unsent();
     EXPECT_TRUE(bytes.starts_with("HTTP/1.1 " + std::to_string(status)));
     EXPECT_TRUE(has(bytes, "\r\nConnection: close\r\n"));
