@@ -130,8 +130,9 @@ std::vector<ConversationFile> read_all() {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       const std::filesystem::path& path = entry.path();
       if (path.extension() != ".md" || path.filename() == "README.md") continue;
-      // Where time passes, another player does (tests/attack/time_test.cpp).
-      if (path.filename() != "time.md") paths.push_back(path.string());
+      // Where time passes, another player does (tests/attack/time_test.cpp); threads live in time.
+      const bool timed = path.filename() == "time.md" || path.filename() == "blocking.md";
+      if (!timed) paths.push_back(path.string());
     }
   }
   std::sort(paths.begin(), paths.end());

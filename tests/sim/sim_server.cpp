@@ -24,6 +24,8 @@ namespace {
 
 constexpr std::uint64_t ns_per_ms = 1'000'000;
 constexpr int turns_max = 1'000'000;
+// What sleeps no longer than this belongs to what moves.
+constexpr std::uint64_t short_sleep_ns = 5 * ns_per_ms;
 
 }  // namespace
 
@@ -50,7 +52,7 @@ bool SimServer::rest(testing::FakeIo::ClientId client, std::string& heard) {
   for (int i = 0; i < turns_max; ++i) {
     worker_->turn();
     heard += io().client_read(client);
-    if (io().idle()) return true;
+    if (io().idle() && !wake_sleeper()) return true;
   }
   return false;
 }
@@ -58,9 +60,18 @@ bool SimServer::rest(testing::FakeIo::ClientId client, std::string& heard) {
 bool SimServer::rest() {
   for (int i = 0; i < turns_max; ++i) {
     worker_->turn();
-    if (io().idle()) return true;
+    if (io().idle() && !wake_sleeper()) return true;
   }
   return false;
+}
+
+bool SimServer::wake_sleeper() {
+  const rpc::LateCalls& calls = worker_->late().calls();
+  if (calls.has_answers()) return true;
+  const std::uint64_t due_ns = calls.next_ns();
+  if (due_ns == 0 || due_ns > io().now_ns() + short_sleep_ns) return false;
+  if (due_ns > io().now_ns()) io().advance(due_ns - io().now_ns());
+  return true;
 }
 
 void SimServer::pass(std::uint64_t ms) {
@@ -92,6 +103,8 @@ std::string SimServer::check_baseline() {
   if (worker_->connections() != 0) return "a connection stays";
   if (io().lent_count() != 0 || gauges.buffers_lent.load() != 0) return "buffers stay lent";
   if (gauges.partial_messages.load() != 0) return "a partial message stays";
+  if (worker_->late().exchanges() != 0) return "a message still waits for its answers";
+  if (worker_->late().busy()) return "a call stays in flight";
   if (gauges.segments.load() != 0) return "a reply stays";
   if (gauges.large_reply_bytes.load() != 0) return "a large reply stays";
   io().check_baseline();

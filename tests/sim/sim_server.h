@@ -45,6 +45,9 @@ class SimServer {
   std::string check_baseline();
 
  private:
+  // Lets the time pass that a call sleeps for, when that is short. Returns: whether one did.
+  bool wake_sleeper();
+
   std::unique_ptr<Server> server_;
   std::unique_ptr<FakeWorker> worker_;
 };

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "tests/spec/late_methods.h"
 #include "tools/ringrpcd/methods.h"
 
 namespace ringrpc::testing {
@@ -162,6 +163,9 @@ bool add_methods(Server& server, std::string_view set, std::uint32_t reply_size_
   } else if (set == "attacked") {
     ringrpcd::add_methods(server, reply_size_max);
     add_hidden(server);
+  } else if (set == "late") {
+    ringrpcd::add_methods(server, reply_size_max);
+    add_late(server);
   } else {
     return false;
   }

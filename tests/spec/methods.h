@@ -16,6 +16,7 @@ namespace ringrpc::testing {
 //   demo           what ringrpcd serves
 //   specification  what the examples of the JSON-RPC 2.0 specification call
 //   typed          structs with members of every kind
+//   late           what ringrpcd serves, and methods that are answered when another call says so
 //   attacked       what ringrpcd serves, and methods that nobody may reach
 bool add_methods(Server& server, std::string_view set, std::uint32_t reply_size_max);
 

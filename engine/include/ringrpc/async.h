@@ -120,7 +120,11 @@ void answer(Reply& reply, T&& outcome);
 
 template <class T>
 void Deferred::answer(const T& value) {
-  handlers::answer(reply(), value);
+  if constexpr (std::is_array_v<T>) {
+    handlers::answer(reply(), std::string_view(value));  // a literal
+  } else {
+    handlers::answer(reply(), value);
+  }
   send();
 }
 

@@ -1,0 +1,83 @@
+#include "tests/spec/late_methods.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ringrpc::testing {
+namespace {
+
+struct Key {
+  std::string key;
+};
+
+struct Release {
+  std::string key;
+  Json result;
+};
+
+// The calls that are held, by key. Thread: any.
+class Held {
+ public:
+  void put(const std::string& key, Deferred reply) {
+    std::lock_guard lock(mutex_);
+    calls_[key] = std::move(reply);
+  }
+  Deferred take(const std::string& key) {
+    std::lock_guard lock(mutex_);
+    const auto found = calls_.find(key);
+    if (found == calls_.end()) return {};
+    Deferred reply = std::move(found->second);
+    calls_.erase(found);
+    return reply;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Deferred> calls_;
+};
+
+void add_held(Server& server) {
+  const auto held = std::make_shared<Held>();
+  server.method("hold",
+                [held](const Key& in, Deferred reply) { held->put(in.key, std::move(reply)); });
+  server.method("release", [held](const Release& in) {
+    Deferred reply = held->take(in.key);
+    if (!reply) return false;
+    reply.answer(in.result);
+    return true;
+  });
+  server.method("drop", [held](const Key& in) { return static_cast<bool>(held->take(in.key)); });
+}
+
+}  // namespace
+
+void add_late(Server& server) {
+  add_held(server);
+  server.method("throw.holding", [](Deferred) { throw std::runtime_error("as asked"); });
+  server.method("throw.later", [](Deferred reply) {
+    std::move(reply).after(1, [](Deferred) { throw std::runtime_error("as asked, later"); });
+  });
+  server.method("at.once", [](const Key& in, Deferred reply) { reply.answer(in.key); });
+  server.method("fail.later", [](Deferred reply) {
+    reply.error(1001, "Failed as asked", R"({"reason":"demo"})");
+  });
+  server.method("nan.later", [](Deferred reply) { reply.answer(0.0 / 0.0); });
+  server.method("head.later", [](Call&, Deferred reply) {
+    std::move(reply).after(0, [](Deferred woken) {
+      Key in;
+      if (!woken.decode(in)) return;
+      const Head& head = woken.call().head();
+      woken.answer(std::vector<std::string_view>{head.method(), head.path(), head.field(in.key)});
+    });
+  });
+  server.blocking("blocking.echo", [](const Key& in) { return in.key; });
+  server.blocking("blocking.throw", []() -> bool { throw std::runtime_error("on its thread"); });
+}
+
+}  // namespace ringrpc::testing
