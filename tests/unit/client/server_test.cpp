@@ -1,0 +1,164 @@
+// Goal: the client and the server of this library understand each other, on every transport that
+// the server has.
+// Method: both in one process; typed calls, errors, batches, many in flight, large messages.
+
+#include <gtest/gtest.h>
+#include <ringrpc/client.h>
+#include <ringrpc/server.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ringrpc::client_test {
+namespace {
+
+struct Sum {
+  std::int64_t a;
+  std::int64_t b;
+};
+
+enum class Unit { celsius, kelvin };
+
+struct Reading {
+  std::string_view sensor;
+  std::vector<double> values;
+  std::optional<Unit> unit;
+};
+
+struct Blob {
+  std::size_t bytes;
+};
+
+void add_methods(Server& server) {
+  server.method("sum", [](const Sum& in) { return in.a + in.b; })
+      .method("reading", [](const Reading& in) { return in; })
+      .method("blob", [](const Blob& in) { return std::string(in.bytes, 'x'); })
+      .method("size", [](const std::vector<std::string>& in) { return in.at(0).size(); })
+      .method("fail",
+              []() -> Result<int> {
+                return Error{.code = 1001, .message = "Failed \u20AC", .data = "{\"a\":[1]}"};
+              })
+      .method("crash", []() -> int { throw 1; });
+}
+
+// Parameter: the scheme of the URL.
+class Served : public testing::TestWithParam<std::string_view> {
+ protected:
+  void SetUp() override {
+    add_methods(server_);
+    ASSERT_TRUE(server_.start()) << server_.error();
+    client_.emplace(std::string(GetParam()) + "://" + server_.address() + "/rpc");
+    ASSERT_EQ("", client_->error());
+  }
+  void TearDown() override {
+    client_.reset();
+    EXPECT_EQ(0, server_.stop());
+  }
+
+  Server server_{{.listen = "127.0.0.1:0", .workers = 1}};
+  std::optional<Client> client_;
+};
+
+TEST_P(Served, ResultsAndParamsKeepTheirTypes) {
+  Client& client = *client_;
+  EXPECT_EQ(5, *client.call<std::int64_t>("sum", Sum{2, 3}));
+  EXPECT_EQ(5, *client.call<std::int64_t>("sum", std::tuple(2, 3)));
+  EXPECT_EQ(5, *client.call<std::int64_t>("sum", "[2,3]"));
+  EXPECT_EQ("5", client.call_json("sum", Sum{2, 3}).json());
+  const auto same = client.call<Reading>(
+      "reading", Reading{.sensor = "a\n\"\u00e9", .values = {1.5, -2e300}, .unit = Unit::kelvin});
+  ASSERT_TRUE(same) << same.sentence();
+  EXPECT_EQ("a\n\"\u00e9", same->sensor);
+  EXPECT_EQ((std::vector<double>{1.5, -2e300}), same->values);
+  EXPECT_EQ(Unit::kelvin, same->unit);
+  const auto text = client.call<Json>("reading", R"({"sensor":"a","values":[1]})");
+  EXPECT_EQ(R"({"sensor":"a","values":[1]})", text->text());
+}
+
+TEST_P(Served, ViewsOfAnAnswerStayWhenItIsMoved) {
+  Answer<Reading> kept;
+  {
+    auto came = client_->call<Reading>("reading", R"({"sensor":"a\u0062c","values":[]})");
+    kept = std::move(came);
+  }
+  EXPECT_EQ("abc", kept->sensor);
+}
+
+TEST_P(Served, ErrorsCarryCodeMessageAndData) {
+  const auto failed = client_->call<int>("fail");
+  ASSERT_TRUE(failed.is_error());
+  EXPECT_EQ(1001, failed.error().code);
+  EXPECT_EQ("Failed \u20AC", failed.error().message);
+  EXPECT_EQ("{\"a\":[1]}", failed.error().data);
+  EXPECT_EQ(-32601, client_->call<int>("none").error().code);
+  EXPECT_EQ(-32602, client_->call<int>("sum").error().code);
+}
+
+TEST_P(Served, ADefectIsTriedTwice) {
+  EXPECT_EQ(-32603, client_->call<int>("crash").error().code);
+  EXPECT_EQ(2u, client_->stats().sent);
+}
+
+TEST_P(Served, NotificationsAndBatchesAreTaken) {
+  EXPECT_FALSE(client_->notify("sum", Sum{1, 2}));
+  Batch batch;
+  std::vector<Batch::Place<std::int64_t>> places;
+  for (int i = 0; i < 500; ++i) places.push_back(batch.call<std::int64_t>("sum", Sum{i, 1}));
+  batch.notify("sum", Sum{1, 1});
+  const auto failed = batch.call<int>("fail");
+  ASSERT_TRUE(client_->send(batch)) << batch.failure().sentence;
+  for (int i = 0; i < 500; ++i) {
+    EXPECT_EQ(i + 1, *batch.take(places[static_cast<std::size_t>(i)]));
+  }
+  EXPECT_EQ(1001, batch.take(failed).error().code);
+  Batch large;
+  const auto place = large.call<int>("fail");
+  for (int i = 0; i < 1000; ++i) large.notify("none");
+  EXPECT_TRUE(client_->send(large));
+  EXPECT_EQ(-31005, large.take(place).error().code);
+  Batch silent;
+  silent.notify("sum", Sum{1, 1});
+  EXPECT_TRUE(client_->send(silent)) << silent.failure().sentence;
+}
+
+TEST_P(Served, ManyCallsAreInFlightAtOnce) {
+  int answered = 0;
+  for (int i = 0; i < 1000; ++i) {
+    client_->start<std::int64_t>("sum", Sum{i, i}, [&, i](Answer<std::int64_t> answer) {
+      ASSERT_TRUE(answer) << answer.sentence();
+      EXPECT_EQ(2 * i, *answer);
+      ++answered;
+    });
+  }
+  EXPECT_TRUE(client_->run());
+  EXPECT_EQ(1000, answered);
+}
+
+TEST_P(Served, LargeMessagesGoBothWays) {
+  const auto blob = client_->call<std::string>("blob", Blob{15'000'000});
+  ASSERT_TRUE(blob) << blob.sentence();
+  EXPECT_EQ(15'000'000u, blob->size());
+  const std::vector<std::string> text = {std::string(4'000'000, 'y')};
+  EXPECT_EQ(4'000'000u, *client_->call<std::size_t>("size", text));
+  EXPECT_EQ(-31004, client_->call<std::string>("blob", Blob{17'000'000}).error().code);
+  EXPECT_EQ(-31008,
+            client_->call<int>("size", std::vector{std::string(5'000'000, 'z')}).error().code);
+  EXPECT_EQ(5, *client_->call<std::int64_t>("sum", Sum{2, 3}));
+}
+
+TEST_P(Served, AStoppedServerIsAFailureAndAnotherClientGoesOn) {
+  EXPECT_EQ(5, *client_->call<std::int64_t>("sum", Sum{2, 3}));
+  EXPECT_EQ(0, server_.stop());
+  const auto lost = client_->call<int>("sum", Sum{2, 3}, {.retries = 0});
+  EXPECT_TRUE(lost.failed());
+  EXPECT_EQ(0u, client_->in_flight());
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, Served, testing::Values("http"),
+                         [](const auto& one) { return std::string(one.param); });
+
+}  // namespace
+}  // namespace ringrpc::client_test
