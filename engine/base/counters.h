@@ -34,6 +34,9 @@ enum class Counter : std::uint16_t {
   bad_media,   // 415 and 406
   bad_routes,  // 404, 405, 501
   bad_hosts,   // 403
+  // WebSocket
+  upgrades,    // connections that became one
+  bad_frames,  // closes with 1002, 1003 and 1007
   // JSON-RPC
   notifications,
   batches,
@@ -54,6 +57,7 @@ enum class Counter : std::uint16_t {
   limit_trailer_size,     // bytes or fields
   limit_chunk_extension,  // bytes of them
   limit_message_size,
+  limit_websocket_frames,  // frames of one message, or their overhead
   limit_reply_size,
   limit_batch_length,
   limit_depth,
@@ -73,6 +77,7 @@ enum class Counter : std::uint16_t {
   limit_late_memory,     // what calls in flight may hold
   limit_blocking_queue,  // jobs that wait for a thread
   limit_call_timeout,
+  limit_pings_unanswered,
   count,
 };
 
@@ -98,6 +103,8 @@ inline constexpr std::array counter_names = {
     std::string_view("bad_media"),
     std::string_view("bad_routes"),
     std::string_view("bad_hosts"),
+    std::string_view("upgrades"),
+    std::string_view("bad_frames"),
     std::string_view("notifications"),
     std::string_view("batches"),
     std::string_view("stray_responses"),
@@ -116,6 +123,7 @@ inline constexpr std::array counter_names = {
     std::string_view("trailer_size"),
     std::string_view("chunk_extension"),
     std::string_view("message_size"),
+    std::string_view("websocket_frames"),
     std::string_view("reply_size"),
     std::string_view("batch_length"),
     std::string_view("depth"),
@@ -135,6 +143,7 @@ inline constexpr std::array counter_names = {
     std::string_view("late_memory"),
     std::string_view("blocking_queue"),
     std::string_view("call_timeout"),
+    std::string_view("pings_unanswered"),
 };
 static_assert(counter_names.size() == counter_count, "each counter has a name");
 

@@ -2,6 +2,8 @@
 
 // What a worker knows of one connection. Idle connections own nothing but this.
 
+#include <ringrpc/limits.h>
+
 #include <cstdint>
 
 #include "engine/io/event.h"
@@ -24,7 +26,7 @@ enum class ConnectionState : std::uint8_t {
 };
 
 // Why a deadline is set; each names its own counter.
-enum class DeadlineKind : std::uint8_t { none, head, idle, body, stall, linger };
+enum class DeadlineKind : std::uint8_t { none, head, idle, body, stall, linger, ping };
 
 // One slot of the connection table; the position in the table is the backend's slot.
 // Thread: worker only.
@@ -55,11 +57,19 @@ struct alignas(64) Connection {
   OutList out;
   Partial* partial = nullptr;
   io::Address peer;
+  // WebSocket; a connection that becomes one has had its HTTP calls answered first.
+  std::uint8_t mount : 4 = 0;  // where it was opened
+  std::uint8_t pings_unanswered : 2 = 0;
+  bool upgrading : 1 = false;  // it becomes one when its late HTTP calls are answered
+  std::uint8_t pong_size = 0;  // a pong was written last, and the kernel has nothing of it
+  std::uint32_t pong_end = 0;  // out.size then; when that is another now, it is not the last
 
   // Returns: whether nothing has come that is still to be read.
   [[nodiscard]] bool idle_input() const { return partial == nullptr && input_first == no_input; }
   [[nodiscard]] bool idle() const { return partial == nullptr && out.empty() && !sending && !late; }
 };
 static_assert(sizeof(Connection) == 64, "a connection is one cache line");
+static_assert(limits::mounts_max <= 16 && limits::websocket_pings_unanswered_max <= 3,
+              "they fit into a connection");
 
 }  // namespace ringrpc::serve

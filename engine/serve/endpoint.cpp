@@ -6,6 +6,7 @@
 
 #include "engine/http/chars.h"
 #include "engine/http/media.h"
+#include "engine/ws/handshake.h"
 
 namespace ringrpc::serve {
 namespace {
@@ -47,9 +48,6 @@ Admission admit_method(const http::Request& head, Target target) {
   if (head.method == http::Method::options) return {.target = Target::options, .allow = allow};
   const bool reads = head.method == http::Method::get || head.method == http::Method::head;
   if (reads && target != Target::rpc) return {.target = target};
-  if (reads && head.upgrade_websocket && head.find("sec-websocket-version") != "13") {
-    return refused(426, rpc::ErrorCode::invalid_request, base::Counter::bad_routes);
-  }
   return refused(405, rpc::ErrorCode::invalid_request, base::Counter::bad_routes, allow);
 }
 
@@ -67,15 +65,63 @@ Admission admit_post(const http::Request& head, const EndpointOptions& options,
   return {.target = Target::rpc};
 }
 
+// A head that lists websocket in Upgrade.
+ws::UpgradeVerdict check_upgrade(const http::Request& head) {
+  ws::UpgradeRequest request;
+  request.get = head.method == http::Method::get;
+  request.version_1_1 = head.version_minor != 0;
+  request.upgrade_websocket = head.upgrade_websocket;
+  request.connection_upgrade = head.connection_upgrade;
+  request.has_body = head.chunked || head.content_length != 0;
+  for (std::uint16_t i = 0; i < head.field_count; ++i) {
+    const std::string_view name = head.view(head.fields[i].name);
+    const std::string_view value = head.view(head.fields[i].value);
+    if (http::equals_folded(name, "sec-websocket-version") && request.version_count++ == 0) {
+      request.version = value;
+    }
+    if (http::equals_folded(name, "sec-websocket-key") && request.key_count++ == 0) {
+      request.key = value;
+    }
+  }
+  return ws::check_upgrade(request);
+}
+
+// Returns: Target::none without a status when no WebSocket is asked for.
+[[gnu::cold]] Admission admit_upgrade(const http::Request& head, bool may_upgrade) {
+  if (head.content_length > limits::drain_size_max) return refuse_size();
+  switch (check_upgrade(head)) {
+    case ws::UpgradeVerdict::none:
+      return {};
+    case ws::UpgradeVerdict::accepted:
+      if (may_upgrade) return {.target = Target::websocket};
+      return refused(405, rpc::ErrorCode::invalid_request, base::Counter::bad_routes, post_only);
+    case ws::UpgradeVerdict::malformed:
+      return refused(400, rpc::ErrorCode::invalid_request, base::Counter::bad_heads);
+    case ws::UpgradeVerdict::bad_version:
+      return refused(426, rpc::ErrorCode::invalid_request, base::Counter::bad_routes);
+  }
+  return {};
+}
+
+// A request where JSON-RPC is served.
+Admission admit_rpc(const http::Request& head, const EndpointOptions& options,
+                    std::uint32_t message_size_max, bool may_upgrade) {
+  if (head.upgrade_websocket && options.websocket) [[unlikely]] {
+    const Admission upgrade = admit_upgrade(head, may_upgrade);
+    if (upgrade.target != Target::none || upgrade.status != 0) return upgrade;
+  }
+  if (head.method == http::Method::post) [[likely]]
+    return admit_post(head, options, message_size_max);
+  return admit_method(head, Target::rpc);
+}
+
 // What every host may ask for, by path and method.
 Admission admit_path(const http::Request& head, std::span<const Mount> mounts,
-                     std::uint32_t message_size_max) {
+                     std::uint32_t message_size_max, bool may_upgrade) {
   const std::string_view path = head.view(head.path);
   for (std::size_t i = 0; i < mounts.size(); ++i) {
     if (path != mounts[i].path) continue;
-    Admission admission = head.method == http::Method::post
-                              ? admit_post(head, mounts[i].options, message_size_max)
-                              : admit_method(head, Target::rpc);
+    Admission admission = admit_rpc(head, mounts[i].options, message_size_max, may_upgrade);
     admission.mount = static_cast<std::uint8_t>(i);
     admission.null_id = mounts[i].options.null_id_in_errors;
     return admission;
@@ -101,7 +147,7 @@ std::string check_mount_path(std::string_view path) {
 }
 
 Admission admit(const http::Request& head, const http::HostPolicy& hosts,
-                std::span<const Mount> mounts, std::uint32_t message_size_max) {
+                std::span<const Mount> mounts, std::uint32_t message_size_max, bool may_upgrade) {
   // No Origin is a client that is no browser; an empty one is nobody's.
   const std::string_view origin = head.view(head.origin);
   const bool own_origin =
@@ -109,7 +155,7 @@ Admission admit(const http::Request& head, const http::HostPolicy& hosts,
   if (!http::host_allowed(head.view(head.host), hosts) || !own_origin) [[unlikely]] {
     return refused(403, rpc::ErrorCode::not_allowed, base::Counter::bad_hosts);
   }
-  return admit_path(head, mounts, message_size_max);
+  return admit_path(head, mounts, message_size_max, may_upgrade);
 }
 
 }  // namespace ringrpc::serve

@@ -29,12 +29,13 @@ struct Mount {
 std::string check_mount_path(std::string_view path);
 
 enum class Target : std::uint8_t {
-  rpc,      // POST where something is mounted: JSON-RPC
-  health,   // GET /healthz
-  ready,    // GET /readyz
-  metrics,  // GET /metrics
-  options,  // OPTIONS of any of them, or of *
-  none,     // refused
+  rpc,        // POST where something is mounted: JSON-RPC
+  health,     // GET /healthz
+  ready,      // GET /readyz
+  metrics,    // GET /metrics
+  options,    // OPTIONS of any of them, or of *
+  websocket,  // GET with the handshake where JSON-RPC is served: 101
+  none,       // refused
 };
 
 // What is done with a request whose head is whole.
@@ -48,9 +49,11 @@ struct Admission {
   bool null_id = true;          // whether the error says id null
 };
 
-// Decides on a head. Requires: the head was accepted by http::parse_head.
+// Decides on a head. Requires: the head was accepted by http::parse_head. Where there is no
+// connection that could become something else, a good handshake is 405.
 // Returns: a target, or Target::none with the refusal.
 Admission admit(const http::Request& head, const http::HostPolicy& hosts,
-                std::span<const Mount> mounts, std::uint32_t message_size_max);
+                std::span<const Mount> mounts, std::uint32_t message_size_max,
+                bool may_upgrade = true);
 
 }  // namespace ringrpc::serve

@@ -58,8 +58,9 @@ Step Framer::next(Connection& connection, Input& input, Request& request, std::u
       return begin_head(connection, input, request, now_ms);
     }
     request.head = &head_;
-    request.admission = admit(head_, *options_.hosts, options_.mounts, options_.message_size_max);
-    memo_.remember(head_, request.admission);
+    request.admission = admit_head();
+    // No two keys are the same.
+    if (request.admission.target != Target::websocket) memo_.remember(head_, request.admission);
   }
   request.last = request.head->close;
   const std::uint64_t size = request.head->head_size + request.head->content_length;
@@ -104,6 +105,11 @@ void Framer::drop(Connection& connection, Input& input) {
     input.consume(count);
     connection.drop_left -= count;
   }
+}
+
+Admission Framer::admit_head() const {
+  return admit(head_, *options_.hosts, options_.mounts, options_.message_size_max,
+               options_.may_upgrade);
 }
 
 Step Framer::broken(Request& request, std::uint16_t status, base::Counter counter) {
@@ -271,8 +277,7 @@ Step Framer::read_head(Connection& connection, Input& input, Request& request,
     if (head.status == http::HeadStatus::complete) break;
   }
   request.head = &head_;
-  request.admission =
-      admit(*request.head, *options_.hosts, options_.mounts, options_.message_size_max);
+  request.admission = admit_head();
   request.last = request.head->close;
   if (request.admission.target == Target::none) {
     connection.partial->begin += request.head->head_size;
@@ -376,7 +381,7 @@ void Framer::read_again(Partial& partial, Request& request) {
 
 Step Framer::whole(Partial& partial, Request& request) {
   read_again(partial, request);
-  request.admission = admit(head_, *options_.hosts, options_.mounts, options_.message_size_max);
+  request.admission = admit_head();
   RINGRPC_ASSERT(request.admission.target != Target::none, request.admission.status);
   request.body = {partial.data() + partial.begin + partial.head_size,
                   partial.message_size - partial.head_size};

@@ -32,6 +32,7 @@ class Framer {
     std::uint32_t message_size_max;
     std::uint32_t drain_size_max = limits::drain_size_max;
     HeadLimits head = {};
+    bool may_upgrade = true;
   };
 
   explicit Framer(const Options& options) : options_(options), memo_(options.message_size_max) {}
@@ -63,6 +64,7 @@ class Framer {
   Step broken(Request& request, std::uint16_t status, base::Counter counter);
   Step full(Request& request);
   http::HeadResult parse(const char* begin, const char* end);
+  [[nodiscard]] Admission admit_head() const;
   Step refuse_chunks(Request& request, const http::ChunkDecoder& chunks);
   Step read_head(Connection& connection, Input& input, Request& request, std::uint64_t now_ms);
   Step read_length(Connection& connection, Input& input, Request& request);

@@ -54,7 +54,8 @@ InMemoryContext::InMemoryContext(const WorkerOptions& options, WorkerShared& sha
               .mounts = shared.mounts,
               .message_size_max = options.message_size_max,
               .drain_size_max = options.peer.drain_size_max,
-              .head = options.head}),
+              .head = options.head,
+              .may_upgrade = false}),
       reader(shared.registry->epochs().join()) {
   base::Status status;
   late = rpc::LateCalls::make({.calls_max = options.in_flight_max,

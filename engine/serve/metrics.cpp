@@ -47,6 +47,8 @@ constexpr std::array plain = {
     Named{"ringrpc_bad_media_total", Counter::bad_media},
     Named{"ringrpc_bad_routes_total", Counter::bad_routes},
     Named{"ringrpc_bad_hosts_total", Counter::bad_hosts},
+    Named{"ringrpc_upgrades_total", Counter::upgrades},
+    Named{"ringrpc_bad_frames_total", Counter::bad_frames},
     Named{"ringrpc_notifications_total", Counter::notifications},
     Named{"ringrpc_batches_total", Counter::batches},
     Named{"ringrpc_stray_responses_total", Counter::stray_responses},

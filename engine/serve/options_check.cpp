@@ -45,6 +45,7 @@ std::string check_options(const Options& options) {
       {"body_rate_min", options.body_rate_min, body_rate_min_min, body_rate_min_max},
       {"stall_timeout_ms", options.stall_timeout_ms, timeout_ms_min, timeout_ms_max},
       {"linger_timeout_ms", options.linger_timeout_ms, timeout_ms_min, timeout_ms_max},
+      {"websocket_ping_ms", options.websocket_ping_ms, timeout_ms_min, timeout_ms_max},
       {"stop_timeout_ms", options.stop_timeout_ms, 0, timeout_ms_max},
       {"in_flight_max", options.in_flight_max, in_flight_max_min, in_flight_max_max},
       {"in_flight_per_connection_max", options.in_flight_per_connection_max, 1,

@@ -130,6 +130,24 @@ bool Outbox::commit_slow(OutList& list, char* begin, std::uint32_t size) {
   return true;
 }
 
+bool Outbox::replace_last(OutList& list, std::uint32_t old_size, const char* bytes,
+                          std::uint32_t size) {
+  RINGRPC_ASSERT(!list.empty() && old_size > 0 && size > 0);
+  Segment& last = segments_[list.last];
+  RINGRPC_ASSERT(last.size - last.taken >= old_size, last.size, last.taken, old_size);
+  char* const place = last.data + last.size - old_size;
+  const bool on_top = last.slab == slab_ && place + old_size == top_;
+  if (size > old_size) {
+    const std::size_t room = on_top ? static_cast<std::size_t>(slab_end_ - place) : 0;
+    if (size > room) return false;
+  }
+  std::memcpy(place, bytes, size);
+  last.size += size - old_size;
+  list.size += size - old_size;
+  if (on_top) top_ = place + size;
+  return true;
+}
+
 void Outbox::abandon(char* begin) {
   if (begin != pending_.data || begin == nullptr) return;
   unmap(pending_.data, pending_.size);

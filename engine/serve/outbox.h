@@ -90,6 +90,11 @@ class Outbox {
     return commit_slow(list, begin, size);
   }
 
+  // Puts `size` bytes in place of the last `old_size` of the list, if they fit there.
+  // Requires: no reply is open; the old bytes were committed last and the kernel has none of them.
+  // Returns: whether they did.
+  bool replace_last(OutList& list, std::uint32_t old_size, const char* bytes, std::uint32_t size);
+
   // The reply that was opened is not wanted. Frees a mapping that grow() made for it.
   void abandon(char* begin);
 

@@ -31,6 +31,13 @@ std::uint32_t capacity_of(std::size_t block_size) {
   return static_cast<std::uint32_t>(block_size - Partial::data_offset - limits::padding);
 }
 
+Partial* make_partial(void* block, std::size_t bytes) {
+  Partial* partial = new (block) Partial;
+  partial->capacity = capacity_of(bytes);
+  partial->block_size = static_cast<std::uint32_t>(bytes);
+  return partial;
+}
+
 }  // namespace
 
 PartialPool::PartialPool(std::size_t bytes_max, std::uint32_t largest)
@@ -61,8 +68,7 @@ Partial* PartialPool::take(std::uint32_t size) {
     if (list != nullptr) {
       Partial* kept = std::exchange(list, list->next_free);
       ++blocks_taken_;
-      return new (kept)
-          Partial{.capacity = capacity_of(bytes), .block_size = static_cast<std::uint32_t>(bytes)};
+      return make_partial(kept, bytes);
     }
   }
   if (!make_room(bytes)) return nullptr;
@@ -73,8 +79,7 @@ Partial* PartialPool::take(std::uint32_t size) {
   }
   bytes_mapped_ += bytes;
   ++blocks_taken_;
-  return new (block)
-      Partial{.capacity = capacity_of(bytes), .block_size = static_cast<std::uint32_t>(bytes)};
+  return make_partial(block, bytes);
 }
 
 Partial* PartialPool::grow(Partial* partial, std::uint32_t size, std::uint64_t& bytes_copied) {

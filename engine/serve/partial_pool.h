@@ -8,12 +8,13 @@
 
 #include "engine/base/notice.h"
 #include "engine/http/chunks.h"
+#include "engine/ws/decoder.h"
 
 namespace ringrpc::serve {
 
 // The bytes of one connection that wait for more, and how far its framing has come. The bytes
 // follow the struct in the same block; limits::padding readable bytes follow them. Invariant: begin
-// + head_size <= begin + message_size <= end <= capacity.
+// + head_size <= begin + message_size <= end - raw <= capacity.
 struct Partial {
   std::uint32_t capacity = 0;      // bytes of data()
   std::uint32_t block_size = 0;    // of the whole block
@@ -25,14 +26,19 @@ struct Partial {
   bool chunked = false;
   bool whole = false;            // the message is complete and being answered
   bool unread = false;           // holds bytes that have not been looked at yet
+  std::uint32_t raw = 0;         // WebSocket: of what has arrived, frames that were not read yet
   std::uint64_t started_ms = 0;  // when the body began
   Partial* next_free = nullptr;
-  http::ChunkDecoder chunks = {};
+  union {
+    http::ChunkDecoder chunks;
+    ws::Decoder frames;  // WebSocket
+  };
 
+  Partial() : chunks() {}
   [[nodiscard]] char* data() { return reinterpret_cast<char*>(this) + data_offset; }
   [[nodiscard]] std::uint32_t room() const { return capacity - end; }
 
-  static constexpr std::uint32_t data_offset = 128;
+  static constexpr std::uint32_t data_offset = 320;
 };
 static_assert(sizeof(Partial) <= Partial::data_offset, "the struct fits before its bytes");
 

@@ -3,16 +3,21 @@
 #include <ringrpc/limits.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "engine/base/assert.h"
 #include "engine/http/chars.h"
 #include "engine/serve/line_reply.h"
+#include "engine/serve/ws_reply.h"
+#include "engine/ws/handshake.h"
 
 namespace ringrpc::serve {
 namespace {
 
-constexpr std::string_view websocket_fields = "Sec-WebSocket-Version: 13\r\n";
+constexpr std::string_view upgrade_fields = "Upgrade: websocket\r\nConnection: Upgrade\r\n";
+constexpr std::string_view version_fields =
+    "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n";
 static_assert(reply_room_min >= rpc::error_reply_size_max + frame_size_max);
 
 // A name in lower case. Field names are short; one that is not cannot be among them.
@@ -59,6 +64,7 @@ std::string_view method_name(http::Method method) {
 
 // Bytes that a protocol has in front of a reply's JSON when it begins.
 constexpr std::uint32_t frame_size(Protocol protocol) {
+  if (protocol == Protocol::websocket) return ws_header_room;
   return protocol == Protocol::http ? http::Heads::ok_size : 0;
 }
 
@@ -148,7 +154,7 @@ bool Responder::answer_refused(OutList& out, Request& request) {
   head.status = admission.status;
   head.content_type = http::media_json;
   head.allow = admission.allow;
-  if (admission.status == 426) head.more_fields = websocket_fields;
+  if (admission.status == 426) head.more_fields = version_fields;
   head.length = static_cast<std::uint32_t>(body.size());
   head.close = request.last;
   head.keep_alive = request.head->version_minor == 0 && !request.last;
@@ -178,6 +184,10 @@ bool Responder::answer_continue(OutList& out) {
 bool Responder::answer_later(OutList& out, const rpc::Outcome& outcome, const LateFrame& frame,
                              std::string_view text) {
   if (frame.protocol == Protocol::lines) return write_line(*options_.outbox, out, text);
+  if (frame.protocol == Protocol::websocket) {
+    if (!write_message(*options_.outbox, out, text)) return false;
+    return !frame.last || write_close(*options_.outbox, out, ws::close_code::going_away, {});
+  }
   http::ResponseHead head;
   head.status = outcome.status;
   head.retry_after_s = outcome.retry_after_s;
@@ -215,14 +225,37 @@ std::string_view find_in_head_text(const void* source, std::string_view name) {
   return {};
 }
 
+bool Responder::answer_upgrade(OutList& out, const Request& request) {
+  constexpr std::string_view name = "Sec-WebSocket-Accept: ";
+  char accept[ws::accept_size];
+  ws::write_accept(request.head->find("sec-websocket-key"), accept);
+  std::array<char, upgrade_fields.size() + name.size() + ws::accept_size + 2> fields;
+  char* at = std::copy(upgrade_fields.begin(), upgrade_fields.end(), fields.data());
+  at = std::copy(name.begin(), name.end(), at);
+  at = std::copy(std::begin(accept), std::end(accept), at);
+  *at++ = '\r';
+  *at++ = '\n';
+  RINGRPC_ASSERT(at == fields.data() + fields.size());
+  http::ResponseHead head;
+  head.status = 101;
+  head.content_type = {};
+  head.more_fields = {fields.data(), fields.size()};
+  options_.counters->add(base::Counter::upgrades);
+  return write(out, head, {}, false);
+}
+
 OpenReply::OpenReply(Responder& responder, const Request& request, const Peer& peer)
     : responder_(responder),
       request_(request),
       room_(*responder.options().outbox, responder.options().reply_size_max,
             frame_size(request.protocol)),
       origin_(origin_of(request, peer)) {
-  if (!room_.exists() || request.protocol != Protocol::http) [[unlikely]]
+  if (!room_.exists()) [[unlikely]]
     return;
+  if (request.protocol != Protocol::http) {
+    writer().advance(frame_size(request.protocol));
+    return;
+  }
   static_assert(http::Heads::ok_size <= reply_room_min);
   responder_.heads().write_ok(room_.begin());
   writer().advance(http::Heads::ok_size);
@@ -236,8 +269,10 @@ void OpenReply::finish(std::string& out, const rpc::Outcome& outcome) {
 }
 
 std::size_t OpenReply::seal(const rpc::Outcome& outcome) {
-  if (request_.protocol != Protocol::http) [[unlikely]]
-    return outcome.has_body ? end_line(room_) : 0;
+  if (request_.protocol != Protocol::http) [[unlikely]] {
+    if (!outcome.has_body) return 0;
+    return request_.protocol == Protocol::lines ? end_line(room_) : end_message(room_);
+  }
   const bool usual = outcome.has_body && outcome.status == 200 && outcome.fields.empty() &&
                      !request_.last && request_.head->version_minor != 0;
   if (!usual || writer().overflowed()) [[unlikely]]

@@ -60,6 +60,8 @@ class Responder {
   };
   bool answer_later(OutList& out, const rpc::Outcome& outcome, const LateFrame& frame,
                     std::string_view text);
+  // Agrees to become a WebSocket. Requires: request.admission.target == Target::websocket.
+  bool answer_upgrade(OutList& out, const Request& request);
 
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] const http::Heads& heads() const { return heads_; }

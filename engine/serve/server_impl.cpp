@@ -97,6 +97,7 @@ serve::WorkerOptions Server::Impl::worker_options() const {
                  .body_rate_min = options.body_rate_min,
                  .stall_timeout_ms = options.stall_timeout_ms,
                  .linger_timeout_ms = options.linger_timeout_ms,
+                 .websocket_ping_ms = options.websocket_ping_ms,
                  .drain_size_max = options.drain_size_max};
   return worker;
 }

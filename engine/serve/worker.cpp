@@ -48,6 +48,10 @@ Worker<Io>::Worker(const WorkerOptions& options, WorkerShared& shared)
               .counters = &counters_,
               .mount = static_cast<std::uint8_t>(endpoints_.count()),
               .message_size_max = options.message_size_max}),
+      websockets_({.pool = &partials_,
+                   .counters = &counters_,
+                   .mount_first = static_cast<std::uint8_t>(endpoints_.count()),
+                   .message_size_max = options.message_size_max}),
       connections_(std::make_unique<Connection[]>(places())),
       input_next_(std::make_unique<std::uint16_t[]>(options.receive_buffers)),
       input_size_(std::make_unique<std::uint32_t[]>(options.receive_buffers)),
@@ -64,6 +68,7 @@ template <class Io>
     const std::uint32_t slot = late_.next(now_ns_, stopping_);
     if (slot == no_connection) return;
     Connection& connection = connections_[slot];
+    if (connection.upgrading && !connection.late) become_websocket(connection);
     if (connection.paused && late_.may_resume(connection)) connection.paused = false;
     make_ready(connection);
   }
@@ -332,6 +337,7 @@ Connection* Worker<Io>::take_ready() {
 #include "engine/serve/worker_deadlines.h"
 #include "engine/serve/worker_ends.h"
 #include "engine/serve/worker_frame.h"
+#include "engine/serve/worker_websocket.h"
 
 #ifndef RINGRPC_WORKER_BODIES_ONLY
 #include "engine/io/epoll_io.h"

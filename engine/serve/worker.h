@@ -7,6 +7,7 @@
 //   receive  engine/io/event.h          completions become bytes, ends and new connections
 //   frame    engine/serve/framing.h     one whole HTTP request (engine/http/request.h)
 //            engine/serve/line_framing.h  or one line
+//            engine/serve/ws_framing.h  or one message of a WebSocket
 //   read     engine/rpc/envelope.h      the message is checked, its calls are found
 //   find     engine/rpc/table.h         a method by name
 //   answer   engine/rpc/answer.h        params decoded, the handler run, the reply written
@@ -34,6 +35,7 @@
 #include "engine/serve/partial_pool.h"
 #include "engine/serve/responder.h"
 #include "engine/serve/worker_options.h"
+#include "engine/serve/ws_framing.h"
 
 namespace ringrpc::serve {
 
@@ -136,6 +138,13 @@ class Worker {
     return endpoints_[request.admission.mount];
   }
 
+  // What a WebSocket has beside messages: worker_websocket.h
+  void upgrade(Connection& connection);
+  void become_websocket(Connection& connection);
+  void end_websocket(Connection& connection, std::uint16_t code, std::string_view reason);
+  void send_ping(Connection& connection);
+  void send_pong(Connection& connection);
+
   // send and the ends of a connection: worker_ends.h, worker_deadlines.h
   void send(Connection& connection);
   void send_front(Connection& connection);
@@ -194,6 +203,7 @@ class Worker {
   Responder responder_;
   Framer framer_;
   LineFramer lines_;
+  WsFramer websockets_;
   rpc::Answerer answerer_;
   bool delivered_again_ = false;  // in this turn
   io::TimerWheel wheel_;

@@ -56,7 +56,9 @@ void Worker<Io>::set_deadline(Connection& connection) {
   }
   // What it waits for is ours: calls in flight have deadlines of their own.
   const bool quiet = connection.partial == nullptr || connection.paused;
-  if (connection.late && quiet && !connection.sending && connection.drop_left == 0) [[unlikely]] {
+  const bool pings = connection.protocol == Protocol::websocket && !connection.paused && !stopping_;
+  if (connection.late && quiet && !connection.sending && connection.drop_left == 0 && !pings)
+      [[unlikely]] {
     connection.deadline = DeadlineKind::none;
     wheel_.clear(slot_of(connection));
     return;
@@ -92,6 +94,9 @@ void Worker<Io>::set_deadline(Connection& connection) {
     } else {
       deadline_ms = body_deadline_ms(partial, partial.message_size - partial.head_size);
     }
+  } else if (pings) {
+    kind = DeadlineKind::ping;
+    deadline_ms = now_ms_ + options_.peer.websocket_ping_ms;
   } else if (connection.fresh) {
     return;  // The deadline of the first head was set when the connection came.
   }
@@ -111,6 +116,11 @@ void Worker<Io>::on_deadline(Connection& connection) {
     case DeadlineKind::body: {
       const bool head = kind == DeadlineKind::head;
       counters_.add(head ? base::Counter::limit_head_timeout : base::Counter::limit_body_rate);
+      if (connection.protocol == Protocol::websocket) {
+        end_websocket(connection, stopping_ ? ws::close_code::going_away : ws::close_code::policy,
+                      "body_rate_min");
+        break;
+      }
       // Silence from the start is no request, so it is not answered.
       if (connection.partial != nullptr) {
         responder_.answer_broken(late_.out_of(connection), connection.protocol, 408,
@@ -120,12 +130,19 @@ void Worker<Io>::on_deadline(Connection& connection) {
       break;
     }
     case DeadlineKind::idle:
+      if (connection.protocol == Protocol::websocket) {
+        end_websocket(connection, ws::close_code::going_away, "the server stops");
+        break;
+      }
       if (!stopping_) counters_.add(base::Counter::limit_idle_timeout);
       connection.state = ConnectionState::finishing;
       break;
     case DeadlineKind::stall:
       counters_.add(base::Counter::limit_stall_timeout);
       connection.broken = true;
+      break;
+    case DeadlineKind::ping:
+      send_ping(connection);
       break;
     case DeadlineKind::linger:
       counters_.add(base::Counter::limit_linger_timeout);

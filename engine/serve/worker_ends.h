@@ -27,6 +27,7 @@ void Worker<Io>::send_front(Connection& connection) {
   if (connection.sending || connection.broken || connection.out.empty()) return;
   const Segment& front = outbox_.front(connection.out);
   connection.sending = true;
+  connection.pong_size = 0;
   io_.send(handle_of(connection), front.data + front.taken, front.size - front.taken);
 }
 
@@ -88,6 +89,10 @@ void Worker<Io>::settle(Connection& connection) {
 template <class Io>
 void Worker<Io>::fail(Connection& connection) {
   counters_.add(base::Counter::limit_reply_memory);
+  if (connection.protocol == Protocol::websocket) {
+    end_websocket(connection, ws::close_code::internal_error, "no memory for a reply");
+    return;
+  }
   connection.broken = true;
 }
 

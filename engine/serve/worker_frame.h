@@ -36,6 +36,7 @@ void Worker<Io>::give(std::uint16_t buffer) {
 
 template <class Io>
 void Worker<Io>::drop_input(Connection& connection) {
+  websockets_.forget_pong();
   do {
     if (connection.state == ConnectionState::lingering) {
       connection.drop_left -= std::min(connection.drop_left, input_.size);
@@ -45,14 +46,22 @@ void Worker<Io>::drop_input(Connection& connection) {
 
 template <class Io>
 bool Worker<Io>::keep(Connection& connection) {
-  return connection.protocol == Protocol::http ? framer_.keep(connection, input_)
-                                               : lines_.keep(connection, input_);
+  switch (connection.protocol) {
+    case Protocol::http:
+      return framer_.keep(connection, input_);
+    case Protocol::lines:
+      return lines_.keep(connection, input_);
+    case Protocol::websocket:
+      return websockets_.keep(connection, input_);
+  }
+  return false;
 }
 
 // Stops reading a connection whose replies are not read: what has come is kept for later.
 template <class Io>
 void Worker<Io>::pause(Connection& connection) {
   connection.paused = true;
+  send_pong(connection);
   if (connection.receiving && !connection.stopping_receive) {
     connection.stopping_receive = true;
     io_.stop_receiving(handle_of(connection));
@@ -70,13 +79,22 @@ template <class Io>
 [[gnu::always_inline]] inline Step Worker<Io>::next_step(Connection& connection) {
   if (connection.protocol == Protocol::http) [[likely]]
     return framer_.next(connection, input_, request_, now_ms_);
-  return lines_.next(connection, input_, request_, now_ms_);
+  if (connection.protocol == Protocol::lines)
+    return lines_.next(connection, input_, request_, now_ms_);
+  return websockets_.next(connection, input_, request_, now_ms_);
 }
 
 // Nothing more has come from a peer whose messages need not end with a byte of their own.
 // Returns: whether request_ is a last message, ended by the peer's end.
 template <class Io>
 bool Worker<Io>::end_of_input(Connection& connection) {
+  if (connection.protocol == Protocol::websocket) {
+    send_pong(connection);
+    if (connection.leaving && connection.partial == nullptr && !connection.late) {
+      end_websocket(connection, ws::close_code::going_away, "the server stops");
+    }
+    return false;
+  }
   if (connection.peer_finished && lines_.end(connection, request_) == Step::message) return true;
   if (connection.leaving && connection.partial == nullptr) {
     connection.state = ConnectionState::finishing;
@@ -104,7 +122,8 @@ bool Worker<Io>::frame(Connection& connection) {
       return false;
     }
     if ((connection.late || connection.out.size > limits::unsent_size_max) &&
-        Framer::may_keep(connection) && late_.is_over(connection)) [[unlikely]] {
+        Framer::may_keep(connection) && (connection.upgrading || late_.is_over(connection)))
+        [[unlikely]] {
       pause(connection);
       return false;
     }
@@ -121,6 +140,10 @@ bool Worker<Io>::frame(Connection& connection) {
         if (stopping_) end_after_this(connection);
         if (request_.admission.target == Target::rpc) [[likely]]
           return true;
+        if (request_.admission.target == Target::websocket) {
+          upgrade(connection);
+          continue;
+        }
         ok = responder_.answer_plain(late_.out_of(connection), request_);
         break;
       case Step::refused:
@@ -131,6 +154,10 @@ bool Worker<Io>::frame(Connection& connection) {
         if (!responder_.answer_continue(late_.out_of(connection))) fail(connection);
         continue;
       case Step::broken:
+        if (connection.protocol == Protocol::websocket) {
+          end_websocket(connection, request_.status, {});
+          continue;
+        }
         ok = responder_.answer_broken(late_.out_of(connection), connection.protocol,
                                       request_.status, "partial_pool_size");
         break;

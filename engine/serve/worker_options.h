@@ -27,6 +27,7 @@ struct PeerLimits {
   std::uint32_t body_rate_min = limits::body_rate_min;  // bytes a second
   std::uint32_t stall_timeout_ms = limits::stall_timeout_ms;
   std::uint32_t linger_timeout_ms = limits::linger_timeout_ms;
+  std::uint32_t websocket_ping_ms = limits::websocket_ping_ms;
   std::uint32_t drain_size_max = limits::drain_size_max;
 };
 

@@ -85,6 +85,7 @@ class Run {
     shared_.registry = &house.registry;
     shared_.hosts = &house.hosts;
     shared_.oracle = &house.oracle;
+    shared_.mounts = {plain_mount()};
     worker_ = std::make_unique<sim::FakeWorker>(options_, shared_);
     RINGRPC_ASSERT(worker_->start({}).ok());
     FakeFaults faults;

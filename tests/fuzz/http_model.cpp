@@ -209,7 +209,10 @@ HttpAnswer refused(const Asked& asked, bool closes) {
   const serve::Admission& admission = asked.admission;
   std::vector<std::string> fields{"Content-Type: application/json"};
   if (!admission.allow.empty()) fields.push_back("Allow: " + std::string(admission.allow));
-  if (admission.status == 426) fields.emplace_back("Sec-WebSocket-Version: 13");
+  if (admission.status == 426) {
+    fields.insert(fields.end(),
+                  {"Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"});
+  }
   const std::string body = R"({"jsonrpc":"2.0","error":)" +
                            std::string(rpc::error_object(admission.code)) + R"(},"id":null})";
   return make_answer(admission.status, body, true, std::move(fields), &asked.head, closes);
@@ -287,7 +290,7 @@ class Talk {
     if (result.status == http::HeadStatus::incomplete) return false;
     if (result.status == http::HeadStatus::refused) return add(broken(result.http_status), false);
     static const http::HostPolicy hosts;
-    static const serve::Mount mount{.path = "/rpc"};
+    static const serve::Mount mount = plain_mount();
     const serve::Admission admission =
         serve::admit(head, hosts, {&mount, 1}, server_.message_size_max);
     const Asked asked{head, admission};
@@ -349,6 +352,12 @@ class Talk {
 
 Chunked read_chunked(std::string_view bytes, std::uint64_t body_max) {
   return ChunkReader(bytes, body_max).read();
+}
+
+serve::Mount plain_mount() {
+  serve::Mount mount{.path = "/rpc"};
+  mount.options.websocket = false;
+  return mount;
 }
 
 Conversation converse(std::string_view stream, const ServerModel& server) {

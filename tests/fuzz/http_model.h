@@ -49,6 +49,9 @@ struct Conversation {
   bool may_continue = false;
 };
 
+// What is served: HTTP alone.
+serve::Mount plain_mount();
+
 // Returns: what the bytes are answered, as far as they are whole requests.
 Conversation converse(std::string_view stream, const ServerModel& server);
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "tests/support/conversation_frames.h"
 #include "tests/support/conversation_text.h"
 
 namespace ringrpc::testing {
@@ -139,6 +140,45 @@ void read_replies(const Block& block, const std::string& text, Conversation& out
   }
 }
 
+Step hears(std::string_view text) {
+  Step step;
+  step.kind = Step::Kind::reply;
+  step.reply.frames = heard_frames(text);
+  return step;
+}
+
+// What is said and heard on a WebSocket. Returns: whether the block is about that.
+bool read_websocket_block(const Block& block, const std::string& text, Conversation& out,
+                          std::string& complaint) {
+  Step step;
+  if (block.kind == "upgrade") {
+    step.bytes = handshake_bytes(block.argument.empty() ? "/rpc" : block.argument);
+    if (!frames_bytes(text, step.bytes)) complaint = step.bytes;
+    out.steps.push_back(std::move(step));
+    Step agreed;
+    agreed.kind = Step::Kind::reply;
+    agreed.reply = handshake_reply();
+    out.steps.push_back(std::move(agreed));
+    out.sockets_only = true;
+  } else if (block.kind == "frames") {
+    if (!frames_bytes(text, step.bytes)) complaint = step.bytes;
+    if (block.argument.starts_with("pace ")) step.pace_ms = number(block.argument.substr(5));
+    out.steps.push_back(std::move(step));
+  } else if (block.kind == "hears") {
+    out.steps.push_back(hears(text));
+  } else if (block.kind == "bye") {
+    frames_bytes("close 1000", step.bytes);
+    out.steps.push_back(std::move(step));
+    out.steps.push_back(hears("close 1000"));
+    Step end;
+    end.kind = Step::Kind::close;
+    out.steps.push_back(std::move(end));
+  } else {
+    return false;
+  }
+  return true;
+}
+
 // What happens without bytes.
 std::optional<Step> read_event(const Block& block) {
   Step step;
@@ -173,6 +213,8 @@ std::string read_block(const Block& block, const Variant& variant, Conversation&
     if (block.argument == "sockets") out.sockets_only = true;
     return {};
   }
+  std::string complaint;
+  if (read_websocket_block(block, text, out, complaint)) return complaint;
   if (block.kind == "reply") {
     read_replies(block, text, out);
     return {};

@@ -23,7 +23,9 @@ struct ExpectedReply {
   // The length that a response without a body announces (to HEAD); none: the body's own.
   std::optional<std::size_t> announced;
 
-  [[nodiscard]] bool interim() const { return status < 200; }
+  std::optional<std::vector<std::string>> frames;  // of a WebSocket, in place of all of this
+
+  [[nodiscard]] bool interim() const { return status < 200 && status != 101; }
 };
 
 struct Step {

@@ -6,6 +6,7 @@
 
 #include "engine/http/response.h"
 #include "tests/support/conversation.h"
+#include "tests/support/conversation_frames.h"
 
 namespace ringrpc::testing {
 namespace {
@@ -94,7 +95,7 @@ std::string compare_head(const ExpectedReply& expected, const Head& head) {
   }
   const int usual = expected.interim() ? 0 : 1;
   if (head.dates != usual || head.nosniffs != usual) return "Date or nosniff missing or too many";
-  const bool has_length = !expected.interim() && expected.status != 204;
+  const bool has_length = expected.status >= 200 && expected.status != 204;
   if (head.length.has_value() != has_length) return "a Content-Length where none belongs, or none";
   if (!has_length) return {};
   const std::size_t length = expected.announced.value_or(expected.body.size());
@@ -105,6 +106,7 @@ std::string compare_head(const ExpectedReply& expected, const Head& head) {
 }  // namespace
 
 Match match_reply(const ExpectedReply& expected, std::string_view bytes) {
+  if (expected.frames.has_value()) return match_frames(*expected.frames, bytes);
   const std::size_t end = bytes.find(head_end);
   if (end == bytes.npos) {
     constexpr std::string_view start = "HTTP/1.1 ";

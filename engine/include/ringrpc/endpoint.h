@@ -39,6 +39,7 @@ struct EndpointOptions {
   bool null_id_in_errors = true;        // false: an error whose request's id is not known has none
   bool check_accept = true;             // 406 when Accept excludes JSON
   std::uint16_t accepted_status = 204;  // of an accepted notification: 204 or 202
+  bool websocket = true;                // GET may become a WebSocket
 };
 
 // What the protocols for agents have in common (MCP, A2A): one message a request, params by name,
@@ -51,6 +52,7 @@ constexpr EndpointOptions agent_endpoint() {
   options.ids = IdRule::no_fractions;
   options.check_accept = false;
   options.accepted_status = 202;
+  options.websocket = false;
   return options;
 }
 

@@ -60,6 +60,7 @@ struct Options {
   std::uint32_t body_rate_min = limits::body_rate_min;  // bytes a second, after the grace
   std::uint32_t stall_timeout_ms = limits::stall_timeout_ms;
   std::uint32_t linger_timeout_ms = limits::linger_timeout_ms;
+  std::uint32_t websocket_ping_ms = limits::websocket_ping_ms;
   std::uint32_t stop_timeout_ms = limits::stop_timeout_ms;
   std::uint32_t in_flight_max = limits::in_flight_max;  // of one worker
   std::uint32_t in_flight_per_connection_max = limits::in_flight_per_connection_max;

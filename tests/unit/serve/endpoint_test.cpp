@@ -22,6 +22,9 @@ struct Case {
 };
 
 constexpr std::string_view json = "Content-Type: application/json\r\n";
+constexpr std::string_view upgrade =
+    "Connection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
 Admission admission_of(const std::string& lines, const std::string& host = "localhost") {
   const std::string text = lines + "Host: " + host + "\r\n\r\n" + std::string(limits::padding, ' ');
@@ -46,6 +49,14 @@ TEST(Endpoint, APathIsFoundAmongTheMountsByItsBytes) {
     if (mount < 0) continue;
     EXPECT_EQ(admission.mount, mount) << path;
   }
+}
+
+TEST(Endpoint, AnUpgradeIsTakenOnlyWhereTheRulesSaySo) {
+  const std::string fields = " HTTP/1.1\r\n" + std::string(upgrade);
+  EXPECT_EQ(admission_of("GET /a%20b" + fields).target, Target::websocket);
+  EXPECT_EQ(admission_of("GET /a%20b" + fields).mount, 2);
+  EXPECT_EQ(admission_of("GET /agent" + fields).status, 405);
+  EXPECT_EQ(admission_of("POST /agent" + fields + std::string(json)).target, Target::rpc);
 }
 
 TEST(Endpoint, AcceptIsLookedAtOnlyWhereTheRulesSaySo) {
@@ -90,6 +101,26 @@ TEST(Endpoint, EachHeadIsAdmittedOrRefusedByTheTable) {
       {"GET /rpc HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
        "Sec-WebSocket-Version: 12\r\n",
        Target::none, 426},
+      {"GET /rpc HTTP/1.1\r\n" + std::string(upgrade), Target::websocket},
+      {"GET /rpc HTTP/1.1\r\n" + std::string(upgrade) +
+           "Sec-WebSocket-Extensions: constructor\r\nSec-WebSocket-Protocol: soap\r\n",
+       Target::websocket},
+      {"GET /rpc HTTP/1.1\r\n" + std::string(upgrade) + "Origin: http://localhost:3000\r\n",
+       Target::websocket},
+      {"GET /rpc HTTP/1.1\r\n" + std::string(upgrade) + "Origin: https://evil.example\r\n",
+       Target::none, 403, rpc::ErrorCode::not_allowed},
+      {"GET /rpc HTTP/1.0\r\n" + std::string(upgrade), Target::none, 400},
+      {"POST /rpc HTTP/1.1\r\n" + std::string(upgrade) + std::string(json), Target::none, 400},
+      {"POST /rpc HTTP/1.1\r\nUpgrade: websocket\r\n" + std::string(json), Target::rpc},
+      {"GET /rpc HTTP/1.1\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n", Target::none,
+       400},
+      {"GET /rpc HTTP/1.1\r\n" + std::string(upgrade) + "Content-Length: 5\r\n", Target::none, 400},
+      {"GET /rpc HTTP/1.1\r\n" + std::string(upgrade) + "Sec-WebSocket-Key: x\r\n", Target::none,
+       400},
+      {"GET /rpc HTTP/1.1\r\n" + std::string(upgrade) + "Sec-WebSocket-Version: 13\r\n",
+       Target::none, 426},
+      {"GET /healthz HTTP/1.1\r\n" + std::string(upgrade), Target::health},
+      {"GET /nope HTTP/1.1\r\n" + std::string(upgrade), Target::none, 404},
       {"OPTIONS /rpc HTTP/1.1\r\n", Target::options, 0, rpc::ErrorCode::invalid_request,
        "POST, OPTIONS"},
       {"OPTIONS * HTTP/1.1\r\n", Target::options, 0, rpc::ErrorCode::invalid_request,

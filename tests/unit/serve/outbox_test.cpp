@@ -77,6 +77,35 @@ TEST(Outbox, WhatIsWithTheKernelIsNotMovedByWhatComesBehindIt) {
   EXPECT_EQ(unsent(outbox, list), "tmore");
 }
 
+TEST(Outbox, WhatCameLastIsReplacedWhereThereIsRoom) {
+  Outbox outbox(small);
+  OutList one;
+  OutList two;
+  ASSERT_TRUE(append(outbox, one, "head"));
+  ASSERT_TRUE(append(outbox, one, "old"));
+  EXPECT_TRUE(outbox.replace_last(one, 3, "longer", 6));
+  EXPECT_TRUE(outbox.replace_last(one, 6, "new", 3));
+  EXPECT_EQ(one.size, 7u);
+  ASSERT_TRUE(append(outbox, two, "other"));
+  // Somebody else's bytes stand behind it now.
+  EXPECT_FALSE(outbox.replace_last(one, 3, "longer", 6));
+  EXPECT_TRUE(outbox.replace_last(one, 3, "x", 1));
+  ASSERT_TRUE(append(outbox, one, "!"));
+  EXPECT_EQ(unsent(outbox, one), "headx!");
+  EXPECT_EQ(unsent(outbox, two), "other");
+  outbox.check_invariants();
+}
+
+TEST(Outbox, AReplacementIsBoundedByItsSlab) {
+  Outbox outbox(small);
+  OutList list;
+  ASSERT_TRUE(append(outbox, list, std::string(4090, 'a')));
+  ASSERT_TRUE(append(outbox, list, "b"));
+  EXPECT_FALSE(outbox.replace_last(list, 1, "1234567", 7));
+  EXPECT_TRUE(outbox.replace_last(list, 1, "123456", 6));
+  EXPECT_EQ(unsent(outbox, list), std::string(4090, 'a') + "123456");
+}
+
 TEST(Outbox, ASlabIsUsedAgainOnceAllThatItHoldsIsSent) {
   Outbox outbox(small);
   OutList list;

@@ -171,8 +171,26 @@ TEST(Responder, RefusalsCarryAnErrorWithoutIdAndTheirOwnFields) {
   ASSERT_TRUE(bench.responder.answer_refused(bench.out, bench.request));
   bytes = bench.unsent();
   EXPECT_TRUE(bytes.starts_with("HTTP/1.1 426 "));
-  EXPECT_TRUE(has(bytes, "\r\nSec-WebSocket-Version: 13\r\n"));
+  EXPECT_TRUE(has(bytes,
+                  "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                  "Sec-WebSocket-Version: 13\r\n"));
   EXPECT_EQ(bench.counters.get(base::Counter::bad_routes), 2u);
+}
+
+TEST(Responder, AnUpgradeIsAgreedToWithTheProofOfItsKey) {
+  Bench bench;
+  bench.parse(
+      "GET /rpc HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
+      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n");
+  ASSERT_EQ(bench.request.admission.target, Target::websocket);
+  ASSERT_TRUE(bench.responder.answer_upgrade(bench.out, bench.request));
+  const std::string bytes = bench.unsent();
+  EXPECT_TRUE(bytes.starts_with("HTTP/1.1 101 Switching Protocols\r\n"));
+  EXPECT_TRUE(
+      bytes.ends_with("Upgrade: websocket\r\nConnection: Upgrade\r\n"
+                      "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n"))
+      << bytes;
+  EXPECT_EQ(bench.counters.get(base::Counter::upgrades), 1u);
 }
 
 TEST(Responder, AHeadRequestNeverHasABody) {
