@@ -22,4 +22,9 @@ std::string check_fields(const std::vector<HttpField>& fields);
 std::string post_head(const Target& target, const std::vector<HttpField>& fields,
                       std::size_t body_size, bool events);
 
+// Returns: the head of a GET that asks for a WebSocket. Fields that belong to the handshake are
+// left out. Requires: as above.
+std::string upgrade_head(const Target& target, const std::vector<HttpField>& fields,
+                         std::string_view key);
+
 }  // namespace ringrpc::client

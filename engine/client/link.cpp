@@ -32,6 +32,9 @@ void Link::open() {
 }
 
 void Link::close() {
+  const bool websocket = target_.protocol == Protocol::websocket && announced_;
+  if (websocket && failure_ == FailureKind::none) send_close(ws::close_code::normal);
+  decoder_ = ws::Decoder();
   socket_.close();
   reader_.start();
   events_ = http::EventReader(options_.reply_size_max);
@@ -44,7 +47,7 @@ void Link::close() {
   given_ = 0;
   ended_ = 1;
   state_ = State::closed;
-  announced_ = outstanding_ = body_said_ = false;
+  announced_ = outstanding_ = body_said_ = greeted_ = false;
 }
 
 void Link::give(std::string_view bytes) {
@@ -66,8 +69,12 @@ void Link::send(std::string_view message, bool wants_events) {
     body_said_ = false;
   } else {
     if (options_.trace) options_.trace(true, {}, message);
-    give(message);
-    give("\n");
+    if (target_.protocol == Protocol::websocket) {
+      send_frame(ws::Opcode::text, message);
+    } else {
+      give(message);
+      give("\n");
+    }
   }
   (void)socket_.flush();  // What failed is heard of when the answer does not come.
 }
@@ -115,11 +122,23 @@ Link::Item Link::take(std::string_view& text) {
   text = {};
   if (failure_ != FailureKind::none) return Item::failed;
   if (state_ != State::open) return Item::nothing;
+  if (!announced_ && target_.protocol == Protocol::websocket) {
+    if (!greeted_) greet();
+    return take_greeting();
+  }
   if (!announced_) {
     announced_ = true;
     return Item::opened;
   }
-  return target_.protocol == Protocol::http ? take_http(text) : take_lines(text);
+  switch (target_.protocol) {
+    case Protocol::http:
+      return take_http(text);
+    case Protocol::lines:
+      return take_lines(text);
+    case Protocol::websocket:
+      return take_frames(text);
+  }
+  return Item::nothing;
 }
 
 Link::Item Link::take_lines(std::string_view& text) {

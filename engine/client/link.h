@@ -13,6 +13,7 @@
 #include "engine/client/socket.h"
 #include "engine/client/target.h"
 #include "engine/http/sse.h"
+#include "engine/ws/decoder.h"
 
 namespace ringrpc::client {
 
@@ -38,6 +39,7 @@ class Link {
   // Lifetime: target and options outlive it.
   Link(const Target& target, const ClientOptions& options)
       : target_(target), options_(options), events_(options.reply_size_max) {}
+  ~Link() { close(); }
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
@@ -78,6 +80,12 @@ class Link {
   Item take_lines(std::string_view& text);
   Item take_http(std::string_view& text);
   Item take_events(std::string_view& text);
+  void greet();
+  Item take_greeting();
+  Item take_frames(std::string_view& text);
+  Item take_control();
+  void send_frame(ws::Opcode opcode, std::string_view payload);
+  void send_close(std::uint16_t code);
   // Returns: failed for the end of input, once all that came is read; else nothing.
   Item take_end();
   void forget_read();
@@ -92,6 +100,8 @@ class Link {
   std::size_t read_ = 0;      // of in_, what is read
   std::size_t searched_ = 0;  // of in_, where no line end is
   std::string body_;
+  ws::Decoder decoder_;
+  std::string accept_;      // what the handshake's answer must prove
   std::string_view piece_;  // of the body of an event stream, not read yet
   std::string sentence_;
   FailureKind failure_ = FailureKind::none;
@@ -101,6 +111,7 @@ class Link {
   bool announced_ = false;    // opened was said
   bool outstanding_ = false;  // HTTP: a request is being answered
   bool body_said_ = false;
+  bool greeted_ = false;  // WebSocket: the handshake was sent
 };
 
 }  // namespace ringrpc::client

@@ -138,6 +138,25 @@ std::string Peer::read_request(Client& client) {
   return request;
 }
 
+std::string Peer::read_head(Client& client) {
+  std::size_t end = std::string::npos;
+  EXPECT_TRUE(turn_until(client,
+                         [&] {
+                           receive();
+                           end = in_.find("\r\n\r\n");
+                           return end != std::string::npos;
+                         }))
+      << "no head comes: " << in_;
+  std::string head = in_.substr(0, end + 4);
+  in_.erase(0, head.size());
+  return head;
+}
+
+std::string Peer::take_some() {
+  receive();
+  return std::exchange(in_, {});
+}
+
 std::string Peer::read_to_end(Client& client) {
   EXPECT_TRUE(turn_until(client, [&] { return !receive(); })) << "the client does not close";
   return std::exchange(in_, {});

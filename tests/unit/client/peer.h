@@ -38,6 +38,10 @@ class Peer {
   // connection.
   std::string read_line(Client& client);
   std::string read_request(Client& client);
+  // Waits for a request's head, with the empty line that ends it.
+  std::string read_head(Client& client);
+  // Returns: what has come and was not read yet, without waiting.
+  std::string take_some();
   // Waits until the client has closed the connection. Returns: what came before that.
   std::string read_to_end(Client& client);
 
