@@ -217,6 +217,8 @@ Step Framer::begin_body(Connection& connection, Input& input, Request& request,
 Step Framer::refuse(Connection& connection, Request& request) {
   const http::Request& head = *request.head;
   const bool has_body = head.chunked || head.content_length != 0;
+  // A handshake that is none: who knows what follows it.
+  if (request.admission.status == 400) request.last = true;
   if (!has_body) return Step::refused;
   // The client that waits for "100 Continue" may send its body or not: only the end is safe.
   if (head.chunked || head.expect_continue || head.content_length > options_.drain_size_max) {

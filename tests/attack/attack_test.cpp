@@ -174,7 +174,7 @@ class Attack : public ::testing::Test {
 const std::vector<ConversationFile>& files() {
   static const std::vector<ConversationFile> all = [] {
     std::vector<ConversationFile> read;
-    for (const char* name : {"framing", "payload", "peers", "size", "time"}) {
+    for (const char* name : {"framing", "payload", "peers", "size", "time", "websocket"}) {
       read.push_back(read_conversations(std::string(RINGRPC_ATTACK_FOLDER) + "/" + name + ".md"));
     }
     return read;
@@ -213,11 +213,12 @@ TEST(AttackRows, AreThereAndFramingRefusalsEndTheirConnections) {
     }
   }
   for (const char* row :
-       {"F1",  "F2",  "F3",  "F4",  "F5",  "F7",  "F8",  "F10", "F11", "F12", "F14",
-        "F15", "F16", "F18", "F19", "F21", "F22", "F23", "F24", "F27", "F29", "F30",
-        "F31", "F33", "F34", "F36", "TM1", "TM2", "TM3", "TM4", "TM7", "R1",  "R2",
-        "R5",  "R6",  "R7",  "R8",  "R9",  "P1",  "P2",  "P3",  "P4",  "P6",  "P8",
-        "P9",  "P10", "P11", "P12", "P14", "P15", "P16", "P17", "P20", "P21", "P22"}) {
+       {"F1",  "F2",  "F3",  "F4",  "F5",  "F7",  "F8",   "F10",  "F11", "F12", "F14",
+        "F15", "F16", "F18", "F19", "F21", "F22", "F23",  "F24",  "F27", "F29", "F30",
+        "F31", "F33", "F34", "F36", "TM1", "TM2", "TM3",  "TM4",  "TM7", "R1",  "R2",
+        "R5",  "R6",  "R7",  "R8",  "R9",  "P1",  "P2",   "P3",   "P4",  "P6",  "P8",
+        "P9",  "P10", "P11", "P12", "P14", "P15", "P16",  "P17",  "P20", "P21", "P22",
+        "WS1", "WS2", "WS3", "WS4", "WS7", "WS9", "WS11", "WS12", "W1",  "W2",  "W7"}) {
     EXPECT_TRUE(rows.contains(row)) << row;
   }
   std::printf("%zu cases in %zu rows\n", cases, rows.size());

@@ -114,8 +114,10 @@ void House::wait_ms(std::uint64_t ms) {
   turn_until_idle();
 }
 
+void House::begin_stop() { shared_.phase.store(serve::Phase::stopping, std::memory_order_release); }
+
 void House::stop() {
-  shared_.phase.store(serve::Phase::stopping, std::memory_order_release);
+  begin_stop();
   for (int i = 0; i < 1000 && !worker_.finished(); ++i) wait_ms(100);
   RINGRPC_ASSERT(worker_.finished(), worker_.connections());
 }

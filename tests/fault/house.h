@@ -34,6 +34,8 @@ class House final : public serve::Oracle {
   void turn_until_idle();
   // Lets the time pass, and sees to what is due.
   void wait_ms(std::uint64_t ms);
+  // The server begins to stop; and waits until it has.
+  void begin_stop();
   void stop();
 
   FakeIo& io() { return worker_.io(); }

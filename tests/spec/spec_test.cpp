@@ -32,6 +32,8 @@ constexpr std::size_t byte_by_byte_share = 16;
 constexpr std::size_t cuts_max = 400;
 constexpr std::size_t byte_by_byte_share = 1;
 #endif
+constexpr std::size_t handshake_cuts_max = 4;
+constexpr std::size_t handshake_share = 20;
 // Longer ones are not sent byte by byte.
 constexpr std::size_t bytes_max = 800;
 constexpr int complaints_max = 10;
@@ -107,19 +109,19 @@ class Conversations : public ::testing::Test {
     std::size_t sends = 0;
     for (const Step& step : one.steps) {
       if (step.kind != Step::Kind::send) continue;
-      mode_ == Mode::cut ? play_cut(one, sends, step.bytes.size())
-                         : play_bytes(one, sends, step.bytes.size());
+      mode_ == Mode::cut ? play_cut(one, sends, step) : play_bytes(one, sends, step);
       ++sends;
     }
     complain(one, " (torn)", player_->probe());
   }
 
-  void play_cut(const Conversation& one, std::size_t step, std::size_t size) {
+  void play_cut(const Conversation& one, std::size_t step, const Step& send) {
     std::vector<std::size_t> offsets;
-    for (std::size_t i = 1; i < size; ++i) offsets.push_back(i);
-    if (offsets.size() > cuts_max) {
+    for (std::size_t i = 1; i < send.bytes.size(); ++i) offsets.push_back(i);
+    const std::size_t most = send.handshake ? handshake_cuts_max : cuts_max;
+    if (offsets.size() > most) {
       std::shuffle(offsets.begin(), offsets.end(), random_);
-      offsets.resize(cuts_max);
+      offsets.resize(most);
     }
     for (const std::size_t offset : offsets) {
       if (complaints_ >= complaints_max) return;
@@ -129,8 +131,9 @@ class Conversations : public ::testing::Test {
     }
   }
 
-  void play_bytes(const Conversation& one, std::size_t step, std::size_t size) {
-    if (size > bytes_max || random_() % byte_by_byte_share != 0) return;
+  void play_bytes(const Conversation& one, std::size_t step, const Step& send) {
+    const std::size_t share = byte_by_byte_share * (send.handshake ? handshake_share : 1);
+    if (send.bytes.size() > bytes_max || random_() % share != 0) return;
     complain(one, " (send " + std::to_string(step) + " byte by byte)",
              player_->play(one, {.step = step, .every_byte = true}));
   }

@@ -154,6 +154,7 @@ bool read_websocket_block(const Block& block, const std::string& text, Conversat
   if (block.kind == "upgrade") {
     step.bytes = handshake_bytes(block.argument.empty() ? "/rpc" : block.argument);
     if (!frames_bytes(text, step.bytes)) complaint = step.bytes;
+    step.handshake = text.empty();
     out.steps.push_back(std::move(step));
     Step agreed;
     agreed.kind = Step::Kind::reply;

@@ -41,6 +41,7 @@ struct Step {
   std::string bytes;                   // of a send
   std::uint32_t pace_ms = 0;           // of a send: before each byte; of a pass: all of it
   std::optional<std::string> message;  // of a send: the JSON that it carries, when it is one call
+  bool handshake = false;              // of a send: the same in each; a few cuts of it do
   ExpectedReply reply;                 // of a reply
 };
 
