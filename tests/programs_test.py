@@ -500,6 +500,141 @@ class Ringcall(unittest.TestCase):
         self.assertRegex(run("ringcall", "--version").stdout, r"^ringcall \d+\.\d+\.\d+\n$")
 
 
+class Lines:
+    """Talks lines of JSON with one client: answers each with what `behave` makes of it."""
+
+    def __init__(self, behave, folder=None):
+        self.behave, self.messages = behave, []
+        if folder:
+            self.listener = socket.socket(socket.AF_UNIX)
+            self.listener.bind(os.path.join(folder, "s"))
+            self.listener.listen()
+            self.url = f"unix:{folder}/s"
+        else:
+            self.listener = socket.create_server(("127.0.0.1", 0))
+            self.url = f"tcp://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        peer, _ = self.listener.accept()
+        with peer, peer.makefile("rb") as file:
+            for line in file:
+                self.messages.append(json.loads(line))
+                message = self.messages[-1]
+                if isinstance(message, dict) and message.get("method") == "rpc.cancel":
+                    continue
+                for answer in self.behave(message):
+                    if answer is None:
+                        return
+                    peer.sendall(answer.encode() + b"\n")
+
+    def call(self, *arguments, stdin=None):
+        done = run("ringcall", *arguments[:-1], self.url, *arguments[-1], stdin=stdin)
+        self.thread.join(10)
+        self.listener.close()
+        return done
+
+
+def reply(message, value="1"):
+    return f'{{"jsonrpc":"2.0","result":{value},"id":{json.dumps(message["id"])}}}'
+
+
+EVENT = '{"jsonrpc":"2.0","method":"tick","params":{"n":1}}'
+# A program that answers each line on its stdin, and says where it ends.
+ANSWERING = """
+import json, sys
+for line in sys.stdin:
+    print(json.dumps({"id": json.loads(line)["id"], "result": sys.argv[1:]}), flush=True)
+print("end of input", file=sys.stderr)
+"""
+
+
+class RingcallElsewhere(unittest.TestCase):
+    """ringcall over transports without HTTP, and what comes before the answer."""
+
+    expect = Ringcall.expect
+
+    def test_lines_carry_a_call_and_its_answer(self):
+        with tempfile.TemporaryDirectory(prefix="programs_test_") as folder:
+            for where in (None, folder):
+                server = Lines(lambda message: [EVENT, "garbage", reply({"id": 0}), reply(message)],
+                               where)
+                self.expect(server.call(("m", '{"x":\n1}')), 0, "1\n")
+                self.assertEqual({"x": 1}, server.messages[0]["params"])
+
+    def test_errors_batches_and_notifications_are_what_they_are_over_http(self):
+        error = '{"code":-32601,"message":"none"}'
+        server = Lines(lambda message: [f'{{"error":{error},"id":{message["id"]}}}'])
+        self.expect(server.call(("m",)), 1, error + "\n")
+        server = Lines(lambda calls: [
+            "[" + ",".join(reply(call, call["params"][0]) for call in calls[::-1]) + "]"])
+        self.expect(server.call("--batch", ("-",), stdin="m [1]\nm [2]\n"), 0, "1\n2\n")
+        server = Lines(lambda message: [])
+        self.expect(server.call("--notify", ("m",)), 0, "")
+        self.assertNotIn("id", server.messages[0])
+        server = Lines(lambda message: ['{"error":{"code":-32600},"id":null}'])
+        self.expect(server.call(("-",), stdin="{}"), 0, "")
+
+    def test_refusals_are_tried_again_with_a_fresh_id(self):
+        answers = [lambda m: f'{{"error":{{"code":-31001}},"id":{m["id"]}}}', reply]
+        server = Lines(lambda message: [answers.pop(0)(message)])
+        self.expect(server.call("--retries=1", ("m",)), 0, "1\n",
+                    "ringcall: error -31001: try 1 of 1 again in ")
+        self.assertNotEqual(server.messages[0]["id"], server.messages[1]["id"])
+
+    def test_silence_and_an_early_end_exit_3(self):
+        server = Lines(lambda message: [])
+        self.expect(server.call("--timeout=0.2", ("m",)), 3, "", "timed out")
+        self.assertEqual("rpc.cancel", server.messages[1]["method"])
+        self.assertEqual({"id": server.messages[0]["id"]}, server.messages[1]["params"])
+        self.expect(Lines(lambda message: [None]).call(("m",)), 3, "", "closed the connection")
+        for url in ("unix:/nowhere/at/all", "tcp://127.0.0.1:1", "ws://127.0.0.1:1/rpc",
+                    "stdio:/nowhere/at/all"):
+            self.expect(run("ringcall", url, "m"), 3, "", "ringcall: cannot ")
+
+    def test_a_program_is_called_over_its_stdio_and_ended(self):
+        with tempfile.TemporaryDirectory(prefix="programs test ") as folder:
+            path = os.path.join(folder, "answer.py")
+            with open(path, "w", encoding="ascii") as file:
+                file.write(ANSWERING)
+            done = run("ringcall", f"stdio:{sys.executable} '{path}' a \"b c\"", "m")
+            self.expect(done, 0, '["a", "b c"]\n', "end of input\n")
+
+    def test_follow_prints_events_before_the_answer(self):
+        for flags, line in (((), 'tick {"n":1}\n'), (("--raw",), EVENT + "\n")):
+            server = Lines(lambda message: [EVENT, EVENT, reply(message)])
+            done = server.call("--follow", *flags, ("m",))
+            self.assertEqual(0, done.returncode, done.stderr)
+            self.assertTrue(done.stdout.startswith(2 * line), done.stdout)
+            self.assertEqual(3, done.stdout.count("\n"))
+        stream = (f": hello\n\ndata: {EVENT[:1]}\ndata: {EVENT[1:]}\n\n"
+                  'data: {"id":1,"result":7}\n\n')
+        server = Scripted(http(stream, "Content-Type: text/event-stream\r\n"))
+        self.expect(server.call("--follow", "--id=1", ("m",)), 0, 'tick {"n":1}\n7\n')
+        self.assertIn("Accept: application/json, text/event-stream\r\n", server.head)
+        server = Scripted(http(stream, "Content-Type: text/event-stream\r\n"))
+        self.expect(server.call("--id=1", ("m",)), 0, "7\n")
+        self.assertIn("Accept: application/json\r\n", server.head)
+
+    def test_follow_prints_each_event_when_it_comes(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            url = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+            with subprocess.Popen([os.path.join(BIN, "ringcall"), "--stay", url, "m"],
+                                  stdout=subprocess.PIPE, text=True) as program:
+                peer, _ = listener.accept()
+                with peer, peer.makefile("r") as file:
+                    message = json.loads(file.readline())
+                    peer.sendall(EVENT.encode() + b"\n")
+                    self.assertEqual('tick {"n":1}\n', program.stdout.readline())
+                    peer.sendall(reply(message).encode() + b"\n")
+                    self.assertEqual("1\n", program.stdout.readline())
+                    peer.sendall(EVENT.encode() + b"\n")
+                    self.assertEqual('tick {"n":1}\n', program.stdout.readline())
+                self.assertEqual(0, program.wait(20))
+        self.expect(run("ringcall", "--stay", "http://127.0.0.1:1/", "m"), 2, "", "--stay")
+
+
 class Server:
     """A ringrpcd on a free port."""
 

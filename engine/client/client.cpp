@@ -55,6 +55,7 @@ Client::~Client() = default;
 
 const std::string& Client::error() const { return impl_->error(); }
 std::size_t Client::in_flight() const { return impl_->in_flight(); }
+bool Client::connected() const { return impl_->connected(); }
 const ClientStats& Client::stats() const { return impl_->stats(); }
 bool Client::cancel(CallNumber number) { return impl_->cancel(number); }
 void Client::abandon(CallNumber number) { impl_->abandon(number); }

@@ -59,6 +59,11 @@ class Link {
   [[nodiscard]] std::uint64_t given() const { return given_; }
   [[nodiscard]] std::uint64_t taken() const { return given_ - socket_.unsent(); }
 
+  // Returns: whether take() has something to say that poll(2) does not know of.
+  [[nodiscard]] bool has_news() const {
+    return failure_ != FailureKind::none || (state_ == State::open && !announced_ && !greeted_);
+  }
+
   // Moves bytes, after poll(2) has said that it can.
   void on_ready(short events);
   // Returns: the next thing that has happened, in order; `text` is that of a message or a body.

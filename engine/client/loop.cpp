@@ -143,8 +143,7 @@ void Loop::wait(std::uint64_t now_ns, int timeout_ms) {
   for (const std::unique_ptr<Wire>& wire : wires_) {
     // A negative descriptor, of a closed one, is passed over.
     items.push_back({.fd = wire->link.fd(), .events = wire->link.events(), .revents = 0});
-    // One that has failed to open has said nothing yet.
-    if (wire->link.failure() != FailureKind::none) wait_ms = 0;
+    if (wire->link.has_news()) wait_ms = 0;
   }
   // Interrupted by a signal it has nothing to say, and that is fine.
   if (poll(items.data(), items.size(), static_cast<int>(std::min(wait_ms, longest_ms))) <= 0)

@@ -48,6 +48,7 @@ class Loop {
   [[nodiscard]] bool take_interrupt() { return std::exchange(interrupted_, false); }
 
   [[nodiscard]] std::size_t in_flight() const { return jobs_.size(); }
+  [[nodiscard]] bool connected() const;
   [[nodiscard]] const ClientStats& stats() const { return stats_; }
   void on_notification(Callback<void(const Notification&)> handler) {
     notification_ = std::move(handler);

@@ -92,14 +92,17 @@ void Loop::on_failed(Wire& wire, std::uint64_t now_ns) {
   wire.close();
 }
 
+bool Loop::connected() const {
+  return std::any_of(wires_.begin(), wires_.end(),
+                     [](const std::unique_ptr<Wire>& wire) { return wire->ready; });
+}
+
 void Loop::on_unreachable(const Failure& failure, std::uint64_t now_ns) {
   ++connect_failures_;
   const double wait_ms = backoff_.wait_ms(options_, connect_failures_);
   reconnect_ns_ = now_ns + static_cast<std::uint64_t>(wait_ms * ns_per_ms);
   // As long as another connection works, what is queued waits for it.
-  const bool working = std::any_of(wires_.begin(), wires_.end(),
-                                   [](const std::unique_ptr<Wire>& wire) { return wire->ready; });
-  if (working) return;
+  if (connected()) return;
   const std::deque<CallNumber> waiting = std::exchange(queue_, {});
   for (const CallNumber number : waiting) {
     Job* const job = find(number);

@@ -2,16 +2,16 @@
 
 // What the user asked ringcall for.
 
+#include <ringrpc/client_options.h>
+
 #include <string>
 #include <vector>
-
-#include "tools/ringcall/http_client.h"
 
 namespace ringcall {
 
 struct Arguments {
-  std::vector<Header> headers;
-  tools::Url url;
+  std::vector<ringrpc::HttpField> headers;
+  std::string url;
   std::string id;
   std::string method;
   std::string params;
@@ -21,6 +21,8 @@ struct Arguments {
   bool whole = false;  // `message` holds what is to be sent
   bool batch = false;
   bool notify = false;
+  bool follow = false;
+  bool stay = false;
   bool raw = false;
   bool time = false;
   bool verbose = false;

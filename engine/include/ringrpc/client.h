@@ -140,6 +140,8 @@ class Client {
   // Ends the wait of poll() or run(), the next one if none is on. Any thread; signal handlers too.
   void interrupt();
   [[nodiscard]] std::size_t in_flight() const;
+  // Returns: whether a connection is open, as far as the last turn saw.
+  [[nodiscard]] bool connected() const;
 
   // Notifications that belong to no call.
   void on_notification(Callback<void(const Notification&)> handler);

@@ -402,6 +402,26 @@ TEST(LineCall, InterruptEndsOneWait) {
   EXPECT_FALSE(other.run());
 }
 
+TEST(LineCall, ACallThatWaitsIsWokenByWhateverHappens) {
+  for (const std::string_view scheme : {"tcp", "unix"}) {
+    Peer peer(scheme == "unix");
+    ClientOptions options = fast();
+    options.timeout_ms = 0;
+    Client client(peer.url(scheme), options);
+    std::thread server([&] {
+      Client unused("tcp://127.0.0.1:1");
+      peer.accept(unused);
+      peer.write(result(id_of(peer.read_line(unused)), "5") + "\n");
+    });
+    EXPECT_EQ(5, *client.call<int>("a"));
+    server.join();
+    peer.close();
+    peer.stop_listening();
+    EXPECT_TRUE(client.call<int>("a").failed());
+    EXPECT_EQ(FailureKind::unreachable, client.call<int>("a").failure().kind);
+  }
+}
+
 TEST(LineCall, ARawMessageIsOneLineAndTakesWhicheverReplyComes) {
   Peer peer;
   Client client(peer.url("tcp"), fast());
