@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tests/support/allocation_gate.h"
+#include "tests/unit/ws/frames.h"
 
 namespace ringrpc {
 namespace {
@@ -179,6 +180,33 @@ TEST_P(Gate, ARequestInOnePieceIsNotCopiedAndASplitOneOnce) {
   ASSERT_GT(size_of_responses(fd, 1), 5000u);
   EXPECT_EQ(metric(server, "ringrpc_receives_total") - receives, 2u);
   EXPECT_EQ(metric(server, "ringrpc_bytes_copied_total"), split.size());
+  close(fd);
+}
+
+TEST_P(Gate, AWebSocketsMessagesAllocateNothingAndInOnePieceAreNotCopied) {
+  ASSERT_TRUE(started) << server.error();
+  using ws::test::frame;
+  const int fd = connected(server.port());
+  write_all(fd,
+            "GET /rpc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
+  ASSERT_GT(size_of_responses(fd, 1), 0u);
+  const std::string text = frame(ws::test::first_text, canonical);
+  const std::string parts = ws::test::opens(canonical.substr(0, 20)) +
+                            frame(ws::test::first_ping, "p") + ws::test::ends(canonical.substr(20));
+  const std::size_t reply_size = 2 + std::string(R"({"jsonrpc":"2.0","result":5,"id":1})").size();
+  const auto once = [&](const std::string& bytes, std::size_t size) {
+    write_all(fd, bytes);
+    ASSERT_TRUE(read_exactly(fd, size));
+  };
+  for (int i = 0; i < 50; ++i) once(text, reply_size);
+  EXPECT_EQ(metric(server, "ringrpc_bytes_copied_total"), 0u);
+  for (int i = 0; i < 50; ++i) once(parts, reply_size + 3);
+  EXPECT_EQ(metric(server, "ringrpc_bytes_copied_total"), 50 * canonical.size());
+  const std::uint64_t before = testing::heap_allocations();
+  for (int i = 0; i < 200; ++i) once(text, reply_size);
+  for (int i = 0; i < 200; ++i) once(parts, reply_size + 3);
+  EXPECT_EQ(testing::heap_allocations() - before, 0u);
   close(fd);
 }
 
