@@ -103,10 +103,14 @@ COLD = {  # file: {word: reason}
         "heap": "the server itself, and registration", "print": "the start line and refusals"},
     "engine/serve/server_impl.cpp": {
         "heap": "workers are made at start",
-        "lock": "start, stop and metrics; not the loop", "print": "why it did not start"},
+        "lock": "start, stop and metrics; not the loop"},
     "engine/serve/server_impl.h": {
         "lock": "start, stop and metrics; not the loop",
         "virtual": "a worker without its io, at start and stop"},
+    "engine/serve/server_listeners.cpp": {
+        "lock": "the end of stdin, told to whoever waits for it", "print": "the port file"},
+    "engine/serve/stdio.cpp": {"std::function": "told once, at the end"},
+    "engine/serve/stdio.h": {"std::function": "told once, at the end"},
     "engine/serve/worker.cpp": {"heap": "the constructor's tables"},
 }
 

@@ -1,6 +1,8 @@
 // Listening on a Unix socket: whose path it is, and how it comes and goes.
 
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -84,15 +86,38 @@ class FolderLock {
   int fd_;
 };
 
+// Returns: whether the process that called listen is gone. Whom it has left its socket to may
+// serve.
+bool is_orphan(int fd) {
+  ucred owner{};
+  socklen_t size = sizeof(owner);
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &owner, &size) == 0 && owner.pid > 0 &&
+         kill(owner.pid, 0) != 0 && errno == ESRCH;
+}
+
 // Returns: 0 when somebody listens there or may, else the errno of the attempt to connect.
-int try_to_connect(const std::string& path) {
+int try_to_connect(const std::string& path, bool& orphan) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return errno;
   const sockaddr_un address = address_of(path);
   const int failed = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
   const int error = failed != 0 && errno != EAGAIN ? errno : 0;
+  orphan = failed == 0 && is_orphan(fd);
   close(fd);
   return error;
+}
+
+// The kernel takes the ring of a killed server apart at its leisure, and the listening sockets in
+// it accept connections until then: an orphan gets a while to go.
+int try_with_patience(const std::string& path) {
+  constexpr int tries_max = 200;
+  constexpr int pause_ms = 10;
+  for (int tries = 1;; ++tries) {
+    bool orphan = false;
+    const int error = try_to_connect(path, orphan);
+    if (!orphan || tries == tries_max) return error;
+    poll(nullptr, 0, pause_ms);
+  }
 }
 
 // Removes what a server has left there that is gone. Returns: an errno when the path is not free.
@@ -100,7 +125,7 @@ int make_free(const std::string& path) {
   struct stat there{};
   if (lstat(path.c_str(), &there) != 0) return errno == ENOENT ? 0 : errno;
   if (!S_ISSOCK(there.st_mode)) return EEXIST;
-  const int error = try_to_connect(path);
+  const int error = try_with_patience(path);
   if (error == 0) return EADDRINUSE;
   if (error == EPROTOTYPE) return EEXIST;
   if (error != ECONNREFUSED) return error == ENOENT ? 0 : error;
@@ -126,7 +151,7 @@ base::Status Listener::open_unix(std::string_view path, std::uint32_t count, std
   RINGRPC_ASSERT(count > 0 && (mode & ~mode_mask) == 0, count, mode);
   const std::string wrong = check_unix_path(path);
   if (!wrong.empty()) {
-    return Status::failure(EINVAL, "cannot listen on \"" + std::string(path) + "\": " + wrong);
+    return Status::failure(EINVAL, "cannot listen on a Unix socket: " + wrong);
   }
   path_ = path;
   Status status = bind_unix(mode);

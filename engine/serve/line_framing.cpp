@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/assert.h"
+#include "engine/http/chars.h"
 
 namespace ringrpc::serve {
 namespace {
@@ -22,6 +23,14 @@ std::uint32_t line_size(const char* data, std::uint32_t size) {
 
 bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+// The first line of a request, or the field that each one has: whoever sends these speaks HTTP.
+bool is_http(std::string_view line) {
+  const bool is_upper = line.front() >= 'A' && line.front() <= 'Z';
+  if (is_upper && line.find(" HTTP/") != std::string_view::npos) return true;
+  constexpr std::string_view host = "host:";
+  return line.size() >= host.size() && http::equals_folded(line.substr(0, host.size()), host);
 }
 
 }  // namespace
@@ -54,9 +63,19 @@ Step LineFramer::deliver(std::string_view line, Request& request) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.size() > options_.message_size_max) [[unlikely]]
     return refuse(request);
-  if (line.empty() || line.front() <= ' ') [[unlikely]] {
-    if (is_blank(line)) return Step::need_input;
-  }
+  if (line.empty() || (line.front() != '{' && line.front() != '[')) [[unlikely]]
+    return deliver_other(line, request);
+  request.head = nullptr;
+  request.body = line;
+  request.admission = {.target = Target::rpc, .mount = options_.mount};
+  return Step::message;
+}
+
+// A line that begins as no message does: blanks, HTTP, or a message all the same.
+[[gnu::cold, gnu::noinline]] Step LineFramer::deliver_other(std::string_view line,
+                                                            Request& request) {
+  if (is_blank(line)) return Step::need_input;
+  if (is_http(line)) return broken(request, 400, "http", base::Counter::bad_heads);
   request.head = nullptr;
   request.body = line;
   request.admission = {.target = Target::rpc, .mount = options_.mount};
@@ -73,11 +92,17 @@ Step LineFramer::refuse(Request& request) {
   return Step::refused;
 }
 
-Step LineFramer::full(Request& request) {
-  options_.counters->add(base::Counter::limit_partial_pool);
-  request.status = 503;
+Step LineFramer::broken(Request& request, std::uint16_t status, std::string_view reason,
+                        base::Counter counter) {
+  options_.counters->add(counter);
+  request.status = status;
+  request.reason = reason;
   request.last = true;
   return Step::broken;
+}
+
+Step LineFramer::full(Request& request) {
+  return broken(request, 503, "partial_pool_size", base::Counter::limit_partial_pool);
 }
 
 // Returns: whether a line that begins so is over the limit, whatever follows. A CR at its end may

@@ -4,7 +4,8 @@
 // piece, else in a block of the pool where its pieces are put together once.
 //
 // A line ends with LF, before which one CR is dropped; the peer's end ends the last one. Lines of
-// nothing but blanks are skipped.
+// nothing but blanks are skipped. A request of HTTP ends the connection: a web page can have a
+// browser send one to any port, with a body that is one of our lines.
 
 #include <cstdint>
 #include <string_view>
@@ -47,8 +48,11 @@ class LineFramer {
   Step begin(Connection& connection, Input& input, Request& request, std::uint64_t now_ms);
   Step go_on(Connection& connection, Input& input, Request& request);
   Step deliver(std::string_view line, Request& request);
+  Step deliver_other(std::string_view line, Request& request);
   Step deliver_kept(Partial& partial, std::uint32_t size, std::uint32_t ending, Request& request);
   Step refuse(Request& request);
+  Step broken(Request& request, std::uint16_t status, std::string_view reason,
+              base::Counter counter);
   Step full(Request& request);
   static void skip(Connection& connection, Input& input);
   void settle(Connection& connection);

@@ -63,12 +63,13 @@ bool write_line(Outbox& outbox, OutList& out, std::string_view json) {
 }
 
 std::string line_error(std::uint16_t status, std::string_view reason) {
-  const bool timed_out = status == 408;
-  RINGRPC_ASSERT(timed_out || status == 503, status);
+  RINGRPC_ASSERT(status == 400 || status == 408 || status == 503, status);
+  rpc::ErrorCode code = rpc::ErrorCode::overloaded;
+  if (status == 400) code = rpc::ErrorCode::parse_error;
+  if (status == 408) code = rpc::ErrorCode::timed_out;
   std::string text = R"({"jsonrpc":"2.0","error":)";
-  text += rpc::error_object(timed_out ? rpc::ErrorCode::timed_out : rpc::ErrorCode::overloaded);
-  text.append(R"(,"data":{"reason":")").append(reason).append("\"");
-  if (!timed_out) text += R"(,"retryAfterMs":1000)";
+  text.append(rpc::error_object(code)).append(R"(,"data":{"reason":")").append(reason).append("\"");
+  if (status == 503) text += R"(,"retryAfterMs":1000)";
   return text + R"(}},"id":null})";
 }
 

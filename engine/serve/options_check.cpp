@@ -59,9 +59,8 @@ std::string check_options(const Options& options) {
     if (bounds.value < bounds.least || bounds.value > bounds.most) return sentence(bounds);
   }
   if (!std::has_single_bit(options.receive_buffers)) return "receive_buffers is no power of two";
-  if (options.listen.empty() && !options.more_listeners.empty()) {
-    return "more_listeners without listen";
-  }
+  constexpr std::uint32_t mode_mask = 0777;
+  if ((options.unix_mode & ~mode_mask) != 0) return "unix_mode has more than permissions";
   return {};
 }
 

@@ -30,6 +30,7 @@ struct Request {
   Admission admission;
   Protocol protocol = Protocol::http;  // set by the worker
   std::uint16_t status = 0;            // of a refusal, in the words of HTTP
+  std::string_view reason;             // of Step::broken, where there is no status; a constant
   bool last = false;                   // the connection ends after the answer
 };
 

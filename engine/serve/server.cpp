@@ -81,6 +81,7 @@ int Server::run() {
   sigset_t before;
   // Blocked before the workers exist, so that their threads inherit it and this one takes them.
   pthread_sigmask(SIG_BLOCK, &set, &before);
+  impl_->runner = pthread_self();
   if (!start()) {
     std::fprintf(stderr, "%s: %s\n", impl_->options.name.c_str(), impl_->error.c_str());
     pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -23,14 +23,15 @@ namespace {
 constexpr int exit_forced = 1;
 constexpr int exit_usage = 2;
 constexpr int exit_not_started = 3;
-constexpr std::uint32_t unsent_grace_ms = 1'000;
 
 template <class Io>
 class WorkerOf final : public serve::AnyWorker {
  public:
   WorkerOf(const serve::WorkerOptions& options, serve::WorkerShared& shared)
       : worker_(std::make_unique<serve::Worker<Io>>(options, shared)) {}
-  base::Status start(std::span<const int> listeners) override { return worker_->start(listeners); }
+  base::Status start(std::span<const int> listeners, int adopted) override {
+    return worker_->start(listeners, adopted);
+  }
   bool run() override { return worker_->run(); }
   void wake() override { worker_->wake(); }
   const char* mode() const override { return worker_->io().mode(); }
@@ -42,23 +43,25 @@ class WorkerOf final : public serve::AnyWorker {
   std::unique_ptr<serve::Worker<Io>> worker_;
 };
 
-bool is_loopback(const std::string& address) {
-  return address.starts_with("127.") || address.starts_with("[::1]") ||
-         address.starts_with("localhost:");
-}
-
-bool is_wildcard(const std::string& address) {
-  return address.starts_with("0.0.0.0:") || address.starts_with("[::]:");
+// Stdin and stdout alone are one connection, which more loops would not serve better.
+std::uint32_t workers_for(const Options& options) {
+  if (options.workers != 0) return options.workers;
+  const bool listens = !options.listen.empty() || !options.more_listeners.empty();
+  return options.stdio && !listens ? 1 : serve::default_workers();
 }
 
 }  // namespace
 
 Server::Impl::Impl(Options given)
     : options(std::move(given)),
-      worker_count(options.workers != 0 ? options.workers : serve::default_workers()),
+      worker_count(workers_for(options)),
       connections_max(options.connections_max),
       bad_options(serve::check_options(options)),
       in_memory(worker_options(), shared) {
+  if (!options.listen.empty()) specs.push_back(serve::read_listen_spec(options.listen));
+  for (const std::string& text : options.more_listeners) {
+    specs.push_back(serve::read_listen_spec(text));
+  }
   hosts = options.hosts;
   host_policy.hosts = hosts;
   host_policy.origins = options.origins;
@@ -91,6 +94,10 @@ serve::WorkerOptions Server::Impl::worker_options() const {
   worker.head = {.size_max = options.head_size_max,
                  .fields_max = options.head_fields_max,
                  .target_size_max = options.target_size_max};
+  for (const serve::ListenSpec& spec : specs) worker.doors.push_back(spec.door());
+  if (options.stdio) {
+    worker.doors.push_back({.protocol = serve::Protocol::lines, .patient = true});
+  }
   worker.peer = {.head_timeout_ms = options.head_timeout_ms,
                  .idle_timeout_ms = options.idle_timeout_ms,
                  .body_grace_ms = options.body_grace_ms,
@@ -127,32 +134,6 @@ bool Server::Impl::refuse(int code, std::string sentence) {
   return false;
 }
 
-base::Status Server::Impl::open_listeners() {
-  listeners.clear();
-  addresses.clear();
-  std::vector<std::string> wanted;
-  if (!options.listen.empty()) wanted.push_back(options.listen);
-  wanted.insert(wanted.end(), options.more_listeners.begin(), options.more_listeners.end());
-  host_policy.loopback = wanted.empty();
-  for (const std::string& text : wanted) {
-    io::Listener& listener = listeners.emplace_back();
-    // A moment later than we do it ourselves, which takes more than the kernel's view of it.
-    const std::uint32_t unsent_timeout_ms = options.stall_timeout_ms + unsent_grace_ms;
-    base::Status status = listener.open(text, worker_count, unsent_timeout_ms);
-    if (!status.ok()) return status;
-    addresses.push_back(listener.address());
-    // A loopback listener answers to the loopback names; another one to its own address, and to
-    // what the options allow.
-    if (is_loopback(text) || is_loopback(listener.address()) || is_wildcard(listener.address())) {
-      host_policy.loopback = true;
-    } else {
-      hosts.push_back(listener.address());
-    }
-  }
-  host_policy.hosts = hosts;
-  return {};
-}
-
 void Server::Impl::run_worker(std::size_t index, IoChoice io) {
   serve::WorkerThread& self = workers[index];
   if (options.pin) {
@@ -168,7 +149,9 @@ void Server::Impl::run_worker(std::size_t index, IoChoice io) {
   for (const io::Listener& listener : listeners) {
     sockets.push_back(listener.socket(static_cast<std::uint32_t>(index)));
   }
-  self.started = self.worker->start(sockets);
+  // Stdin and stdout are one connection, so one worker has them.
+  const bool first = index == 0 && options.stdio;
+  self.started = self.worker->start(sockets, first ? stdio.socket() : -1);
   {
     std::unique_lock lock(mutex);
     ++reported;
@@ -193,6 +176,7 @@ void Server::Impl::start_worker(std::size_t index, IoChoice io) {
 bool Server::Impl::start_on(IoChoice io) {
   base::Status status = open_listeners();
   if (!status.ok()) {
+    listeners.clear();
     const bool usage = status.error() == EINVAL || status.error() == -1;
     return refuse(usage ? exit_usage : exit_not_started, status.sentence());
   }
@@ -207,6 +191,7 @@ bool Server::Impl::start_on(IoChoice io) {
     }
     // The worker's sockets are its own now.
     for (io::Listener& listener : listeners) listener.release(static_cast<std::uint32_t>(i));
+    if (i == 0 && options.stdio) stdio.release();
   }
   io_taken = io;
   return true;
@@ -214,6 +199,7 @@ bool Server::Impl::start_on(IoChoice io) {
 
 // Ends the workers that have started, before any of them serves.
 void Server::Impl::abandon_workers() {
+  for (io::Listener& listener : listeners) listener.remove_path();
   {
     std::lock_guard lock(mutex);
     give_up = true;
@@ -243,6 +229,7 @@ bool Server::Impl::start() {
   }
   error.clear();
   exit_code = 0;
+  if (options.stdio) start_stdio();
   const base::Status status = write_port_file();
   {
     std::lock_guard lock(mutex);
@@ -267,15 +254,18 @@ void Server::Impl::enter(serve::Phase phase) {
 
 int Server::Impl::stop() {
   if (!started) return exit_code;
+  // While its sockets are there: afterwards a path could be somebody else's and look like ours.
+  for (io::Listener& listener : listeners) listener.remove_path();
   enter(serve::Phase::stopping);
   bool clean = false;
   {
     std::unique_lock lock(mutex);
     clean = changed.wait_for(lock, std::chrono::milliseconds(options.stop_timeout_ms),
-                             [this] { return running == 0; });
+                             [this] { return running == 0 && stdio_ended; });
   }
   if (!clean) enter(serve::Phase::forced);
   join_all();
+  stdio.stop();
   started = false;
   exit_code = clean ? 0 : exit_forced;
   return exit_code;
@@ -285,33 +275,6 @@ void Server::Impl::join_all() {
   for (serve::WorkerThread& one : workers) {
     if (one.thread.joinable()) one.thread.join();
   }
-}
-
-base::Status Server::Impl::write_port_file() const {
-  if (options.port_file.empty()) return {};
-  // Written aside and renamed: whoever sees the file sees all of it.
-  const std::string aside = options.port_file + ".new";
-  std::FILE* file = std::fopen(aside.c_str(), "we");
-  if (file == nullptr) return base::Status::from_errno(errno, "cannot write " + aside);
-  for (const io::Listener& listener : listeners) std::fprintf(file, "http %u\n", listener.port());
-  const bool written = std::fclose(file) == 0;
-  if (!written || std::rename(aside.c_str(), options.port_file.c_str()) != 0) {
-    const int reason = errno;
-    std::remove(aside.c_str());
-    return base::Status::from_errno(reason, "cannot write " + options.port_file);
-  }
-  return {};
-}
-
-std::string Server::Impl::start_line() const {
-  std::string line = options.name + " " RINGRPC_VERSION ": listening on";
-  for (const std::string& address : addresses) line += " http://" + address;
-  if (addresses.empty()) line += " nothing";
-  line += ", " + std::to_string(worker_count) + (worker_count == 1 ? " worker" : " workers");
-  line += std::string(", ") + workers.front().worker->mode();
-  if (io_taken == IoChoice::epoll)
-    line += io_reason.empty() ? " (as asked)" : " (" + io_reason + ")";
-  return line + ", " + options.allocator;
 }
 
 bool Server::Impl::ready() const {

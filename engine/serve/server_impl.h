@@ -2,6 +2,7 @@
 
 // What stands behind ringrpc::Server: options, the table, the workers in their threads.
 
+#include <pthread.h>
 #include <ringrpc/server.h>
 
 #include <condition_variable>
@@ -9,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -21,7 +23,9 @@
 #include "engine/serve/blocking_pool.h"
 #include "engine/serve/endpoints.h"
 #include "engine/serve/in_memory.h"
+#include "engine/serve/listen_spec.h"
 #include "engine/serve/responder.h"
+#include "engine/serve/stdio.h"
 #include "engine/serve/worker_options.h"
 
 namespace ringrpc::serve {
@@ -30,7 +34,7 @@ namespace ringrpc::serve {
 class AnyWorker {
  public:
   virtual ~AnyWorker() = default;
-  virtual base::Status start(std::span<const int> listeners) = 0;
+  virtual base::Status start(std::span<const int> listeners, int adopted) = 0;
   virtual bool run() = 0;
   virtual void wake() = 0;
   [[nodiscard]] virtual const char* mode() const = 0;
@@ -66,6 +70,8 @@ struct Server::Impl final : serve::Oracle {
   void abandon_workers();
   void join_all();
   base::Status open_listeners();
+  base::Status open_listener(const serve::ListenSpec& spec);
+  void start_stdio();
   base::Status write_port_file() const;
   [[nodiscard]] std::string start_line() const;
   bool refuse(int code, std::string sentence);
@@ -90,8 +96,9 @@ struct Server::Impl final : serve::Oracle {
 
   Options options;
   std::uint32_t worker_count = 1;
-  std::uint32_t connections_max = 0;  // of one worker, after the descriptor limit
-  std::string bad_options;            // what is wrong with them, if anything
+  std::uint32_t connections_max = 0;     // of one worker, after the descriptor limit
+  std::string bad_options;               // what is wrong with them, if anything
+  std::vector<serve::ListenSpec> specs;  // of the listeners
   rpc::Registry registry;
   std::vector<std::string> hosts;
   http::HostPolicy host_policy;
@@ -100,11 +107,13 @@ struct Server::Impl final : serve::Oracle {
   serve::InMemory in_memory;
   std::deque<io::Listener> listeners;
   std::vector<std::string> addresses;
+  serve::Stdio stdio;
   std::deque<serve::WorkerThread> workers;
   std::string workers_refused;  // what a worker said that could not start
   std::string io_reason;        // why epoll was taken, for the start line
   IoChoice io_taken = IoChoice::automatic;
   bool started = false;
+  std::optional<pthread_t> runner;  // the thread that waits for a signal
   std::string error;
   int exit_code = 0;
 
@@ -112,8 +121,9 @@ struct Server::Impl final : serve::Oracle {
   std::condition_variable changed;  // a worker has started, or ended
   std::size_t reported = 0;         // workers whose start() has returned
   std::size_t running = 0;
-  bool may_run = false;  // all have started: begin to serve
-  bool give_up = false;  // one has not: end
+  bool stdio_ended = true;  // nothing of it is left to be written
+  bool may_run = false;     // all have started: begin to serve
+  bool give_up = false;     // one has not: end
 };
 
 }  // namespace ringrpc

@@ -159,7 +159,7 @@ bool Worker<Io>::frame(Connection& connection) {
           continue;
         }
         ok = responder_.answer_broken(late_.out_of(connection), connection.protocol,
-                                      request_.status, "partial_pool_size");
+                                      request_.status, request_.reason);
         break;
     }
     answered(connection, ok, 0);

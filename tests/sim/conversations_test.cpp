@@ -1,5 +1,5 @@
-// Goal: the conversations of tests/spec/*.md hold on the worker itself, cut in two at every offset,
-// byte by byte, and with a kernel that splits, delays and reorders everything.
+// Goal: the conversations of tests/spec/*.md hold on the worker itself, as HTTP and as lines, cut
+// anywhere, byte by byte, and with a kernel that splits, delays and reorders everything.
 // Method: the worker of a server on the fake kernel; between two pieces it comes to rest.
 
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 
 #include "tests/sim/sim_server.h"
 #include "tests/support/conversation.h"
+#include "tests/support/conversation_lines.h"
 
 namespace ringrpc::sim {
 namespace {
@@ -38,13 +39,14 @@ constexpr std::size_t cuts_max = 600;
 
 class Stage {
  public:
-  explicit Stage(const ConversationFile& file) : server_(file.options) {}
+  explicit Stage(const ConversationFile& file)
+      : server_(file.options), listener_(file.lines ? 1u : 0u) {}
 
   // Plays it with the given send cut at an offset; step nowhere: none, offset nowhere: everywhere.
   // Returns: a complaint, empty when everything came as it should.
   std::string play(const Conversation& one, std::size_t cut_step, std::size_t offset) {
     FakeIo& io = server_.io();
-    client_ = io.connect({});
+    client_ = io.connect({}, listener_);
     heard_.clear();
     std::string complaint;
     std::size_t sends = 0;
@@ -120,6 +122,7 @@ class Stage {
   bool rest() { return server_.rest(client_, heard_); }
 
   SimServer server_;
+  const std::uint32_t listener_;
   FakeIo::ClientId client_ = 0;
   std::string heard_;
 };
@@ -137,7 +140,12 @@ std::vector<ConversationFile> read_all() {
   }
   std::sort(paths.begin(), paths.end());
   std::vector<ConversationFile> files;
-  for (const std::string& path : paths) files.push_back(testing::read_conversations(path));
+  for (const std::string& path : paths) {
+    ConversationFile file = testing::read_conversations(path);
+    ConversationFile lines = testing::as_lines(file);
+    if (!file.lines) files.push_back(std::move(file));
+    if (!lines.error.empty() || !lines.conversations.empty()) files.push_back(std::move(lines));
+  }
   return files;
 }
 

@@ -44,6 +44,7 @@ SimServer::SimServer(const std::map<std::string, std::string>& settings,
   worker.receive_buffer_size = 1024;
   worker.segments = std::max(64u, 2 * connections_max);
   worker.reply_slabs = 4;
+  worker.doors = {{}, {.protocol = serve::Protocol::lines}};
   worker_ = std::make_unique<FakeWorker>(worker, impl.shared);
   EXPECT_TRUE(worker_->start({}).ok());
 }

@@ -14,6 +14,7 @@
 
 namespace ringrpc::sim {
 
+// The first listener speaks HTTP, the second one lines of JSON.
 // Thread: one. Its pools are small: the fake kernel fills what it lends, and the invariants walk
 // over all of it.
 class SimServer {

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -67,6 +68,7 @@ bool Player::connect() {
   taken_before_ = metric("ringrpc_bytes_in_total");
   sent_ = 0;
   reset_ = false;
+  if (server_.port() == 0) return connect_to_path();
   fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -74,6 +76,16 @@ bool Player::connect() {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int yes = 1;
   setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+  return ::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+}
+
+bool Player::connect_to_path() {
+  fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = server_.address();
+  if (path.empty() || path.size() >= sizeof(address.sun_path)) return false;
+  path.copy(address.sun_path, path.size());
   return ::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
 }
 
@@ -208,16 +220,24 @@ std::string Player::play(const Conversation& conversation, const Cuts& cuts) {
 
 std::string Player::probe() {
   if (fd_ < 0) return {};
-  std::string complaint = write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  if (!complaint.empty()) return complaint;
   ExpectedReply expected;
-  expected.fields = {"Content-Type: text/plain; charset=utf-8"};
-  expected.body = "ok\n";
+  std::string_view question = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  if (lines_) {
+    question = "{}\n";
+    expected.line = true;
+    expected.body =
+        R"({"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null})";
+  } else {
+    expected.fields = {"Content-Type: text/plain; charset=utf-8"};
+    expected.body = "ok\n";
+  }
+  std::string complaint = write(question);
+  if (!complaint.empty()) return complaint;
   complaint = read_reply(expected);
   if (complaint.empty() && !received_.empty()) complaint = "there came more: " + shown(received_);
   if (complaint.empty()) return {};
   hang_up();
-  return "behind it, GET /healthz: " + complaint;
+  return "behind it, another question: " + complaint;
 }
 
 }  // namespace ringrpc::testing

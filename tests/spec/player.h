@@ -22,10 +22,11 @@ struct Cuts {
   bool every_byte = false;
 };
 
-// Thread: one, and the only client of its server, which has one worker.
+// Thread: one, and the only client of its server, which has one worker and one listener.
 class Player {
  public:
-  explicit Player(Server& server) : server_(server) {}
+  // `lines`: whether the listener speaks lines of JSON.
+  explicit Player(Server& server, bool lines = false) : server_(server), lines_(lines) {}
   ~Player() { hang_up(); }
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
@@ -47,10 +48,12 @@ class Player {
   // Returns: bytes read, 0 at the end, -1 after a reset, -2 when nothing came in time.
   long read_more();
   bool connect();
+  bool connect_to_path();
   void hang_up();
   [[nodiscard]] std::uint64_t metric(std::string_view name) const;
 
   Server& server_;
+  const bool lines_;
   int fd_ = -1;
   std::string received_;
   std::uint64_t sent_ = 0;          // on this connection

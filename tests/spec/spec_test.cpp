@@ -1,7 +1,8 @@
 // Goal: what a client sends gets the answer that the protocol's page promises, however the bytes
 // arrive. Method: the conversations of tests/spec/*.md, in memory and over real sockets on both
 // backends: whole, cut in two at every offset, and byte by byte, where the server has taken each
-// piece before the next one is sent.
+// piece before the next one is sent. Those that are not HTTP's own are played as lines of JSON,
+// too, and all on Unix sockets.
 //
 // Usage: spec_test [gtest flags]
 
@@ -20,6 +21,8 @@
 #include "tests/spec/methods.h"
 #include "tests/spec/player.h"
 #include "tests/support/conversation.h"
+#include "tests/support/conversation_lines.h"
+#include "tests/support/temporary_folder.h"
 
 namespace ringrpc::testing {
 namespace {
@@ -40,10 +43,21 @@ constexpr int complaints_max = 10;
 
 enum class Mode { in_memory, whole, cut, bytes };
 
+// What the server listens on; its paths lie in a folder of the test's own.
+struct Transport {
+  const char* name;    // in the names of the tests
+  const char* listen;  // "PATH" stands for the path of a socket
+  bool lines;
+};
+constexpr Transport http_over_tcp{"", "127.0.0.1:0", false};
+constexpr Transport other_transports[] = {{"AsLines", "tcp://127.0.0.1:0", true},
+                                          {"AsLinesOnAPath", "unix:PATH", true},
+                                          {"OnAPath", "unix-http:PATH", false}};
+
 class Conversations : public ::testing::Test {
  public:
-  Conversations(const ConversationFile& file, Mode mode, IoChoice io)
-      : file_(file), mode_(mode), io_(io) {}
+  Conversations(const ConversationFile& file, Mode mode, IoChoice io, const Transport& transport)
+      : file_(file), mode_(mode), io_(io), transport_(transport) {}
 
   void TestBody() override {
     ASSERT_EQ(file_.error, "");
@@ -63,7 +77,10 @@ class Conversations : public ::testing::Test {
  private:
   void start() {
     Options options;
-    options.listen = "127.0.0.1:0";
+    options.listen = transport_.listen;
+    if (const std::size_t at = options.listen.find("PATH"); at != options.listen.npos) {
+      options.listen.replace(at, 4, folder_.path() + "/socket");
+    }
     options.workers = 1;
     options.io = io_;
     options.pin = false;
@@ -74,7 +91,7 @@ class Conversations : public ::testing::Test {
     ASSERT_TRUE(add_methods(*server_, served, options.reply_size_max)) << served.methods;
     if (mode_ == Mode::in_memory) return;
     ASSERT_TRUE(server_->start()) << server_->error();
-    player_ = std::make_unique<Player>(*server_);
+    player_ = std::make_unique<Player>(*server_, transport_.lines);
   }
 
   void complain(const Conversation& one, const std::string& how, const std::string& complaint) {
@@ -157,6 +174,8 @@ class Conversations : public ::testing::Test {
   const ConversationFile& file_;
   const Mode mode_;
   const IoChoice io_;
+  const Transport transport_;
+  const TemporaryFolder folder_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<Player> player_;
   std::mt19937_64 random_{seed()};
@@ -169,10 +188,25 @@ class Conversations : public ::testing::Test {
   }
 };
 
-void add_test(const ConversationFile& file, const std::string& name, Mode mode, IoChoice io) {
-  ::testing::RegisterTest(
-      file.name.c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-      [&file, mode, io]() -> Conversations* { return new Conversations(file, mode, io); });
+void add_test(const ConversationFile& file, const std::string& name, Mode mode, IoChoice io,
+              const Transport& transport) {
+  const std::string whole_name = name + transport.name;
+  ::testing::RegisterTest(file.name.c_str(), whole_name.c_str(), nullptr, nullptr, __FILE__,
+                          __LINE__, [&file, mode, io, &transport]() -> Conversations* {
+                            return new Conversations(file, mode, io, transport);
+                          });
+}
+
+// Whole, cut anywhere, and byte by byte, on both backends.
+void add_tests(const ConversationFile& file, const Transport& transport, bool torn) {
+  if (file.error.empty() && file.conversations.empty()) return;
+  for (const auto& [io, suffix] :
+       {std::pair{IoChoice::uring, "OverUring"}, std::pair{IoChoice::epoll, "OverEpoll"}}) {
+    add_test(file, std::string("Holds") + suffix, Mode::whole, io, transport);
+    if (!torn) continue;
+    add_test(file, std::string("HoldsCutAnywhere") + suffix, Mode::cut, io, transport);
+    add_test(file, std::string("HoldsByteByByte") + suffix, Mode::bytes, io, transport);
+  }
 }
 
 std::vector<ConversationFile> read_all() {
@@ -194,13 +228,21 @@ int main(int argc, char** argv) {
   using namespace ringrpc::testing;
   ::testing::InitGoogleTest(&argc, argv);
   const std::vector<ConversationFile> files = read_all();
-  for (const ConversationFile& file : files) {
-    add_test(file, "HoldsInMemory", Mode::in_memory, ringrpc::IoChoice::epoll);
-    for (const auto& [io, suffix] : {std::pair{ringrpc::IoChoice::uring, "OverUring"},
-                                     std::pair{ringrpc::IoChoice::epoll, "OverEpoll"}}) {
-      add_test(file, std::string("Holds") + suffix, Mode::whole, io);
-      add_test(file, std::string("HoldsCutAnywhere") + suffix, Mode::cut, io);
-      add_test(file, std::string("HoldsByteByByte") + suffix, Mode::bytes, io);
+  std::vector<ConversationFile> lines;
+  for (const ConversationFile& file : files) lines.push_back(as_lines(file));
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!files[i].lines) {
+      add_test(files[i], "HoldsInMemory", Mode::in_memory, ringrpc::IoChoice::epoll, http_over_tcp);
+      add_tests(files[i], http_over_tcp, true);
+    }
+    for (const Transport& transport : other_transports) {
+      // Bytes are torn the same way on TCP and on a path; how HTTP is torn is known.
+      const bool torn = &transport == &other_transports[0];
+      if (transport.lines) {
+        add_tests(lines[i], transport, torn);
+      } else if (!files[i].lines) {
+        add_tests(files[i], transport, torn);
+      }
     }
   }
   return RUN_ALL_TESTS();

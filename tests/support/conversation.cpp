@@ -201,17 +201,29 @@ std::optional<Step> read_event(const Block& block) {
 // Adds what one block says. Returns: a complaint, empty when all is well.
 std::string read_block(const Block& block, const Variant& variant, Conversation& out) {
   const std::string text = variant.apply(block.text);
-  if (block.kind == "call" || block.kind == "request" || block.kind == "bytes") {
+  if (block.kind == "call" || block.kind == "request" || block.kind == "bytes" ||
+      block.kind == "line") {
     Step step;
     if (block.kind == "call") {
       step.message = expand(text);
       step.bytes = call_bytes(*step.message);
+    } else if (block.kind == "line") {
+      step.bytes = expand(text) + "\n";
     } else {
       step.bytes = block.kind == "request" ? request_bytes(text) : escaped_bytes(text);
     }
     if (block.argument.starts_with("pace ")) step.pace_ms = number(block.argument.substr(5));
     out.steps.push_back(std::move(step));
     if (block.argument == "sockets") out.sockets_only = true;
+    if (block.argument == "http") out.http_only = true;
+    return {};
+  }
+  if (block.kind == "says") {
+    Step step;
+    step.kind = Step::Kind::reply;
+    step.reply.body = expand(text);
+    step.reply.line = true;
+    out.steps.push_back(std::move(step));
     return {};
   }
   std::string complaint;
@@ -328,7 +340,13 @@ ConversationFile read_conversations(const std::string& path) {
   for (const Block& block : sections.front().blocks) {
     if (block.kind != "server") continue;
     std::istringstream words(block.text);
-    for (std::string name, value; words >> name >> value;) file.options[name] = value;
+    for (std::string name, value; words >> name >> value;) {
+      if (name == "protocol") {
+        file.lines = value == "lines";
+      } else {
+        file.options[name] = value;
+      }
+    }
   }
   for (std::size_t i = 1; i < sections.size() && file.error.empty(); ++i) {
     if (sections[i].blocks.empty()) continue;

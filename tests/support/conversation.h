@@ -22,6 +22,8 @@ struct ExpectedReply {
   std::string body;
   // The length that a response without a body announces (to HEAD); none: the body's own.
   std::optional<std::size_t> announced;
+  bool line = false;                         // no response: the body, and LF
+  std::vector<std::string> more_lines = {};  // which come with it, in any order
 
   std::optional<std::vector<std::string>> frames;  // of a WebSocket, in place of all of this
 
@@ -54,6 +56,7 @@ struct Conversation {
   // Lines of the metrics and by how much they grow.
   std::vector<std::pair<std::string, std::uint64_t>> counts;
   bool sockets_only = false;
+  bool http_only = false;  // other transports answer otherwise
   // Milliseconds from its beginning to its end: the least and the most.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> took_ms;
   std::uint32_t clients = 1;  // that do this at the same time
@@ -69,7 +72,8 @@ struct ConversationFile {
   std::string name;                            // the file's, without folder and ending
   std::map<std::string, std::string> options;  // of the server, from its `server` block
   std::vector<Conversation> conversations;
-  std::string error;  // why it cannot be read; empty otherwise
+  bool lines = false;  // they are lines of JSON, and no HTTP
+  std::string error;   // why it cannot be read; empty otherwise
 };
 
 ConversationFile read_conversations(const std::string& path);
@@ -82,7 +86,8 @@ struct Match {
   std::string complaint;  // when wrong
 };
 
-// Compares the response that the bytes begin with. Dates are checked for their shape only.
+// Compares the response, or line, that the bytes begin with. Dates are checked for their shape
+// only.
 Match match_reply(const ExpectedReply& expected, std::string_view bytes);
 
 // Returns: the bytes as one line of ASCII, cut when it is long.

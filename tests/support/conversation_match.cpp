@@ -103,10 +103,38 @@ std::string compare_head(const ExpectedReply& expected, const Head& head) {
   return "length " + std::to_string(*head.length) + " in place of " + std::to_string(length);
 }
 
+// Several lines, in any order.
+Match match_lines(const ExpectedReply& expected, std::string_view bytes) {
+  std::vector<std::string> missing = expected.more_lines;
+  missing.push_back(expected.body);
+  std::size_t at = 0;
+  while (!missing.empty()) {
+    const std::size_t end = bytes.find('\n', at);
+    if (end == bytes.npos) return {};
+    const auto found = std::find(missing.begin(), missing.end(), bytes.substr(at, end - at));
+    if (found == missing.end()) return wrong("line " + shown(bytes.substr(at)));
+    missing.erase(found);
+    at = end + 1;
+  }
+  return {.state = MatchState::matched, .size = at, .complaint = {}};
+}
+
+Match match_line(const ExpectedReply& expected, std::string_view bytes) {
+  if (!expected.more_lines.empty()) return match_lines(expected, bytes);
+  const std::string line = expected.body + "\n";
+  const std::size_t count = std::min(line.size(), bytes.size());
+  if (bytes.substr(0, count) != line.substr(0, count)) {
+    return wrong("line " + shown(bytes) + "\n in place of " + shown(line));
+  }
+  if (count < line.size()) return {};
+  return {.state = MatchState::matched, .size = count, .complaint = {}};
+}
+
 }  // namespace
 
 Match match_reply(const ExpectedReply& expected, std::string_view bytes) {
   if (expected.frames.has_value()) return match_frames(*expected.frames, bytes);
+  if (expected.line) return match_line(expected, bytes);
   const std::size_t end = bytes.find(head_end);
   if (end == bytes.npos) {
     constexpr std::string_view start = "HTTP/1.1 ";

@@ -1,5 +1,7 @@
 #include "tools/common/command_line.h"
 
+#include <sys/un.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -100,6 +102,28 @@ CLI::Validator host_name() {
   return {[](std::string& text) -> std::string {
             if (text.empty()) return "the value is empty";
             return is_host(text) ? "" : text + " is no name or address of a host";
+          },
+          ""};
+}
+
+CLI::Validator socket_path() {
+  return {[](std::string& text) {
+            constexpr std::size_t most = sizeof(sockaddr_un::sun_path) - 1;
+            if (text.empty()) return std::string("the path is empty");
+            if (text.size() <= most) return std::string();
+            return "the path has " + std::to_string(text.size()) +
+                   " bytes, and a Unix socket's has " + std::to_string(most) + " at most";
+          },
+          ""};
+}
+
+CLI::Validator permissions() {
+  return {[](std::string& text) {
+            const bool padded = text.size() == 4 && text.front() == '0';
+            const std::string_view digits = std::string_view(text).substr(padded ? 1 : 0);
+            const bool good = digits.size() == 3 &&
+                              digits.find_first_not_of("01234567") == std::string_view::npos;
+            return good ? std::string() : "no permissions: " + text + " (such as 0660)";
           },
           ""};
 }

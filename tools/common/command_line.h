@@ -26,6 +26,10 @@ CLI::Validator not_empty();
 CLI::Validator number_between(double min, double max);
 // A name or address as it stands in Host (RFC 9110, section 7.2), a port or not.
 CLI::Validator host_name();
+// A path that a Unix socket can have.
+CLI::Validator socket_path();
+// Permissions as chmod takes them: three octal digits, a 0 before them or not.
+CLI::Validator permissions();
 // SCHEME://HOST, a port or not (RFC 6454, section 6.2).
 CLI::Validator origin();
 

@@ -5,10 +5,13 @@
 #include <ringrpc/server.h>
 #include <ringrpc/version.h>
 
+#include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tools/common/command_line.h"
@@ -19,11 +22,27 @@ extern "C" [[gnu::weak]] int mi_version();
 
 namespace {
 
+// The flags that each add a listener, with what stands before their values in an option.
+struct ListenFlag {
+  const char* flag;
+  const char* prefix;
+  const char* help;
+  bool path;
+};
+constexpr ListenFlag listen_flags[] = {
+    {"--listen", "http://",
+     "HTTP listener HOST:PORT, port 0 for a free one; repeatable (127.0.0.1:8080)", false},
+    {"--tcp", "tcp://", "Listener for lines of JSON, HOST:PORT; repeatable", false},
+    {"--unix", "unix:", "The same on a Unix socket, PATH; repeatable", true},
+    {"--unix-http", "unix-http:", "HTTP on a Unix socket, PATH; repeatable", true},
+};
+
 struct Arguments {
   ringrpc::Options options;
-  std::vector<std::string> listeners;
+  std::vector<std::string> listeners[std::size(listen_flags)];  // by flag
   std::vector<std::string> hosts;
   std::vector<std::string> later;  // flags given that this version does not serve yet
+  std::string stdio;
   bool plan = false;
 };
 
@@ -47,10 +66,22 @@ void declare_later(CLI::App& app, Arguments& arguments, const std::string& flag,
 void declare(CLI::App& app, Arguments& arguments) {
   ringrpc::Options& options = arguments.options;
   app.set_version_flag("--version", "ringrpcd " RINGRPC_VERSION);
-  app.add_option("--listen", arguments.listeners,
-                 "HTTP listener HOST:PORT, port 0 for a free one; repeatable (127.0.0.1:8080)")
-      ->check(tools::not_empty())
-      ->allow_extra_args(false);
+  for (std::size_t i = 0; i < std::size(listen_flags); ++i) {
+    app.add_option(listen_flags[i].flag, arguments.listeners[i], listen_flags[i].help)
+        ->check(listen_flags[i].path ? tools::socket_path() : tools::not_empty())
+        ->allow_extra_args(false);
+  }
+  app.add_option_function<std::string>(
+         "--unix-mode",
+         [&options](const std::string& text) {
+           options.unix_mode = static_cast<std::uint32_t>(std::stoul(text, nullptr, 8));
+         },
+         "Permissions of Unix sockets, octal (0600)")
+      ->check(tools::permissions());
+  app.add_option_function<std::string>(
+         "--stdio", [&arguments](const std::string& name) { arguments.stdio = name; },
+         "Serve stdin and stdout: rpc, or mcp (not yet)")
+      ->check(CLI::IsMember({"rpc", "mcp"}));
   app.add_option("--host", arguments.hosts,
                  "NAME or NAME:PORT allowed in Host, beside localhost; repeatable")
       ->check(tools::host_name())
@@ -70,12 +101,23 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--port-file", options.port_file, "File that tells the ports once it serves")
       ->check(tools::not_empty());
   app.add_flag("--plan", arguments.plan, "Print the memory plan and exit");
-  declare_later(app, arguments, "--tcp", 1, "Listener for lines of JSON, HOST:PORT");
-  declare_later(app, arguments, "--unix", 1, "The same on a Unix socket, PATH");
-  declare_later(app, arguments, "--unix-http", 1, "HTTP on a Unix socket, PATH");
-  declare_later(app, arguments, "--stdio", 1, "Serve stdin and stdout: rpc or mcp");
   declare_later(app, arguments, "--config", 1, "Configuration file");
   declare_later(app, arguments, "--conformance", 0, "Fixtures of the public suites, =MODE");
+}
+
+// Lists the listeners in the order in which they were given. Without any, the default stays.
+void order_listeners(const CLI::App& app, Arguments& arguments) {
+  std::vector<std::string> all;
+  std::size_t taken[std::size(listen_flags)] = {};
+  for (const CLI::Option* option : app.parse_order()) {
+    for (std::size_t i = 0; i < std::size(listen_flags); ++i) {
+      if (option->get_name() != listen_flags[i].flag) continue;
+      all.push_back(listen_flags[i].prefix + arguments.listeners[i][taken[i]++]);
+    }
+  }
+  ringrpc::Options& options = arguments.options;
+  if (!all.empty() || options.stdio) options.listen.clear();
+  options.more_listeners = std::move(all);
 }
 
 // Returns: ":PORT" at the end of an address or a Host; empty when there is none.
@@ -94,8 +136,8 @@ bool is_loopback(std::string_view listener) {
 // can be reached from outside and names no host is told what will happen.
 void allow_hosts(Arguments& arguments) {
   ringrpc::Options& options = arguments.options;
-  std::vector<std::string> listeners = options.more_listeners;
-  listeners.insert(listeners.begin(), options.listen);
+  std::vector<std::string> listeners = arguments.listeners[0];
+  if (listeners.empty() && !options.listen.empty()) listeners.push_back(options.listen);
   for (const std::string& host : arguments.hosts) {
     options.hosts.push_back(host);
     if (!port_of(host).empty()) continue;
@@ -114,16 +156,18 @@ void allow_hosts(Arguments& arguments) {
   }
 }
 
-int run(Arguments& arguments) {
+int run(const CLI::App& app, Arguments& arguments) {
   if (!arguments.later.empty()) {
     std::fprintf(stderr, "ringrpcd: %s: not yet\n", arguments.later.front().c_str());
     return tools::exit_usage;
   }
-  ringrpc::Options& options = arguments.options;
-  if (!arguments.listeners.empty()) {
-    options.listen = arguments.listeners.front();
-    options.more_listeners.assign(arguments.listeners.begin() + 1, arguments.listeners.end());
+  if (arguments.stdio == "mcp") {
+    std::fprintf(stderr, "ringrpcd: --stdio mcp: not yet\n");
+    return tools::exit_usage;
   }
+  ringrpc::Options& options = arguments.options;
+  options.stdio = !arguments.stdio.empty();
+  order_listeners(app, arguments);
   allow_hosts(arguments);
   options.name = "ringrpcd";
   if (mi_version != nullptr) {
@@ -148,5 +192,5 @@ int main(int argc, char** argv) {
   declare(app, arguments);
   int exit_code = 0;
   if (!tools::parse(app, argc, argv, exit_code)) return exit_code;
-  return run(arguments);
+  return run(app, arguments);
 }

@@ -38,9 +38,14 @@ enum class IoChoice : std::uint8_t { automatic, uring, epoll };
 
 // Sizes are bytes. Each limit is explained, and bounded, in limits.h.
 struct Options {
-  std::string listen = "127.0.0.1:8080";  // HTTP listener; port 0 takes a free one; empty for none
+  // "HOST:PORT" serves HTTP, port 0 takes a free one; "tcp://HOST:PORT" and "unix:PATH" serve lines
+  // of JSON, "unix-http:PATH" HTTP on a Unix socket; empty for none.
+  std::string listen = "127.0.0.1:8080";
   std::vector<std::string> more_listeners = {};
-  unsigned workers = 0;               // 0: CPUs of the affinity mask, capped by the cgroup quota
+  std::uint32_t unix_mode = 0600;  // the permissions of Unix sockets
+  bool stdio = false;              // serves lines of JSON on stdin and stdout as well; stdin's end
+                                   // ends run(), and descriptor 1 becomes stderr
+  unsigned workers = 0;            // 0: CPUs of the affinity mask, capped by the cgroup quota
   IoChoice io = IoChoice::automatic;  // io_uring, else epoll
   unsigned spin_us = 0;               // how long a worker polls before it sleeps
   bool pin = true;                    // each worker stays on one CPU
@@ -121,7 +126,8 @@ class Server {
   [[nodiscard]] const std::string& error() const;
   [[nodiscard]] int exit_code() const;
 
-  // Where a listener ended up, port 0 resolved. Valid after start().
+  // Where a listener ended up, port 0 resolved; for a Unix socket its path, and port 0. Valid after
+  // start().
   [[nodiscard]] std::string address(std::size_t listener = 0) const;
   [[nodiscard]] std::uint16_t port(std::size_t listener = 0) const;
 
