@@ -52,8 +52,9 @@ def node_client():
 
 def python_client():
     folder = os.path.join(CLIENTS, "python")
-    installed("Python's websockets", os.path.join(folder, "websockets"), sys.executable, "-m", "pip",
-              "install", "--quiet", "--disable-pip-version-check", "--target", folder, WEBSOCKETS)
+    installed("Python's websockets", os.path.join(folder, "websockets"), sys.executable, "-m",
+              "pip", "install", "--quiet", "--disable-pip-version-check", "--target", folder,
+              WEBSOCKETS)
     if folder not in sys.path:
         sys.path.insert(0, folder)
     import websockets  # pylint: disable=import-outside-toplevel

@@ -1,5 +1,5 @@
-// The npm package `ws` against a server: as a client that uses everything, as a crowd, and as a peer
-// that sends anything, judged by its own receiver.
+// The npm package `ws` against a server: as a client that uses everything, as a crowd, and as a
+// peer that sends anything, judged by its own receiver.
 //
 // Usage: node ws_client.mjs FOLDER_WITH_NODE_MODULES SCENARIO URL [SEED CASES]
 // Says one line of JSON when all is well; ends with 1 and a sentence when it is not.
@@ -74,7 +74,8 @@ const client = async () => {
   expect(large.get('long').result[0] === long, true, 'a long echo');
 
   waited = replies(socket, 1);
-  socket.send(JSON.stringify([JSON.parse(call(1, 'sum', [1, 1])), { jsonrpc: '2.0', method: 'sum' }]));
+  const calls = [JSON.parse(call(1, 'sum', [1, 1])), { jsonrpc: '2.0', method: 'sum' }];
+  socket.send(JSON.stringify(calls));
   socket.send('{"jsonrpc":"2.0","method":"sum","params":[1,1]}');
   socket.send(call('end', 'sum', [2, 2]));
   await waited;
@@ -141,7 +142,7 @@ const frame = (first, payload, masked = true) => {
   const head = [first];
   if (size < 126) head.push(size);
   else if (size < 65536) head.push(126, size >> 8, size & 255);
-  else head.push(127, 0, 0, 0, 0, (size >> 24) & 255, (size >> 16) & 255, (size >> 8) & 255, size & 255);
+  else head.push(127, 0, 0, 0, 0, ...[24, 16, 8, 0].map((shift) => (size >> shift) & 255));
   if (!masked) return Buffer.concat([Buffer.from(head), payload]);
   head[1] |= 0x80;
   const key = Buffer.from([random(256), random(256), random(256), random(256)]);
@@ -166,7 +167,8 @@ const stream = () => {
     } else if (kind < 16) {
       parts.push(frame(pick([0x89, 0x8a]), Buffer.alloc(pick([0, 1, 125]), 'p')));
     } else if (kind === 16) {
-      parts.push(frame(0x88, Buffer.from(pick(['', '\x03\xe8', '\x03', '\x03\xec', '\x0f\xa0bye']), 'latin1')));
+      const payload = pick(['', '\x03\xe8', '\x03', '\x03\xec', '\x0f\xa0bye']);
+      parts.push(frame(0x88, Buffer.from(payload, 'latin1')));
     } else if (kind === 17) {
       parts.push(frame(random(256), pick(texts)));
     } else if (kind === 18) {
@@ -182,7 +184,8 @@ const stream = () => {
 // What the package's own receiver, as a server, makes of the bytes.
 const judged = (bytes) => {
   const { Receiver } = WebSocket;
-  const receiver = new Receiver({ isServer: true, maxPayload: 4 << 20, allowSynchronousEvents: true });
+  const rules = { isServer: true, maxPayload: 4 << 20, allowSynchronousEvents: true };
+  const receiver = new Receiver(rules);
   const said = { messages: 0, binary: false, code: 0, closed: null };
   receiver.on('message', (data, binary) => { binary ? said.binary = true : ++said.messages; });
   receiver.on('conclude', (code) => { said.closed = code; });
@@ -233,8 +236,8 @@ const fuzz = async () => {
   for (let i = 0; i < Number(casesText); ++i) {
     const bytes = stream();
     const [wanted, heard] = [await judged(Buffer.from(bytes)), await anything(bytes)];
-    const what = `seed ${seedText}, case ${i}, ${bytes.toString('hex')}: ${JSON.stringify(heard)} ` +
-        `where the package says ${JSON.stringify(wanted)}`;
+    const what = `seed ${seedText}, case ${i}, ${bytes.toString('hex')}: ` +
+        `${JSON.stringify(heard)} where the package says ${JSON.stringify(wanted)}`;
     // Text is refused at its first bad byte, where the package waits for the message's end.
     const early = heard.code === 1007;
     if (wanted.binary ? heard.code !== 1003 && !early
