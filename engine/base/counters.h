@@ -49,6 +49,11 @@ enum class Counter : std::uint16_t {
   calls_unanswered,  // a Deferred was dropped, so the engine answered
   calls_cancelled,   // asked to stop by their peer
   cancels_unknown,   // rpc.cancel for an id that is not in flight
+  streams,           // event streams begun
+  events,            // notifications sent
+  events_dropped,    // that found no room, or nobody
+  events_coalesced,  // that a later one replaced
+  heartbeats,
   // Limits, each with its own label in ringrpc_limit_hits_total
   limit_connections,  // peers over it, each answered 503
   limit_head_size,
@@ -78,6 +83,7 @@ enum class Counter : std::uint16_t {
   limit_blocking_queue,  // jobs that wait for a thread
   limit_call_timeout,
   limit_pings_unanswered,
+  limit_stream_queue,  // streams that ended because their peer reads too slowly
   count,
 };
 
@@ -116,6 +122,11 @@ inline constexpr std::array counter_names = {
     std::string_view("calls_unanswered"),
     std::string_view("calls_cancelled"),
     std::string_view("cancels_unknown"),
+    std::string_view("streams"),
+    std::string_view("events"),
+    std::string_view("events_dropped"),
+    std::string_view("events_coalesced"),
+    std::string_view("heartbeats"),
     std::string_view("connections"),
     std::string_view("head_size"),
     std::string_view("head_fields"),
@@ -144,6 +155,7 @@ inline constexpr std::array counter_names = {
     std::string_view("blocking_queue"),
     std::string_view("call_timeout"),
     std::string_view("pings_unanswered"),
+    std::string_view("stream_queue"),
 };
 static_assert(counter_names.size() == counter_count, "each counter has a name");
 

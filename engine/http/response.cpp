@@ -221,9 +221,11 @@ std::uint32_t Heads::write(char* out, std::uint32_t capacity, const ResponseHead
     if (head.close) output.field("Connection: ", "close");
     if (head.keep_alive && !head.close) output.field("Connection: ", "keep-alive");
   }
-  if (has_body) output.field(length_field, no_length);
+  if (has_body && head.chunked) output.field("Transfer-Encoding: ", "chunked");
+  const bool has_length = has_body && !head.chunked && !head.until_close;
+  if (has_length) output.field(length_field, no_length);
   output.text(line_end);
-  if (has_body && output.size() != 0) patch_length(out + output.size(), head.length);
+  if (has_length && output.size() != 0) patch_length(out + output.size(), head.length);
   return output.size();
 }
 

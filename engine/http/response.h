@@ -11,6 +11,7 @@
 namespace ringrpc::http {
 
 inline constexpr std::string_view media_json = "application/json";
+inline constexpr std::string_view media_event_stream = "text/event-stream";
 inline constexpr std::string_view media_text = "text/plain; charset=utf-8";
 inline constexpr std::string_view media_metrics = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -19,6 +20,8 @@ struct ResponseHead {
   std::uint16_t status = 200;
   std::string_view content_type = media_json;  // empty: no such field
   std::uint32_t length = 0;                    // ignored for 1xx, 204 and 304, which have none
+  bool chunked = false;                        // Transfer-Encoding in place of a length
+  bool until_close = false;                    // neither: the body ends with the connection
   bool close = false;                          // Connection: close
   bool keep_alive = false;                     // Connection: keep-alive, which HTTP/1.0 asks for
   std::uint32_t retry_after_s = 0;             // 0: no such field

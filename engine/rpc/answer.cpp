@@ -184,7 +184,8 @@ void Answerer::run(Message& message, const Envelope& envelope, const Method& met
   message.stats->count_start(method.slot);
   if (method.kind == MethodKind::cancel) return cancel(message, envelope, out);
   LateCall* const late =
-      options_.late->open(envelope, method, origin, reader_.index(), *message.endpoint, wanted);
+      options_.late->open(envelope, method, origin, reader_.index(), *message.endpoint, wanted,
+                          message.status == ReadStatus::batch);
   if (late == nullptr) {
     if (!wanted) return;
     separate(message, out);

@@ -4,6 +4,7 @@
 
 #include <ringrpc/call.h>
 #include <ringrpc/json.h>
+#include <ringrpc/stream.h>
 
 #include <atomic>
 #include <cstddef>
@@ -20,6 +21,34 @@ namespace ringrpc::rpc {
 class LateCalls;
 
 inline constexpr std::uint32_t no_exchange = 0;
+
+// What comes to a worker by its queue.
+enum class PostKind : std::uint8_t { answer, event };
+
+// One entry of a worker's queue, in whatever is posted.
+struct Post {
+  explicit Post(PostKind what) : kind(what) {}
+  // Release by whoever pushes; acquire by whoever takes.
+  std::atomic<Post*> next_post{nullptr};
+  const PostKind kind;
+};
+
+struct LateCall;
+
+// A notification of a call, in memory of its own, which is charged.
+struct LateEvent : Post {
+  LateEvent(LateCall& owner, std::size_t text_capacity)
+      : Post(PostKind::event), call(owner), capacity(text_capacity) {}
+
+  [[nodiscard]] char* text() { return reinterpret_cast<char*>(this + 1); }
+  [[nodiscard]] std::string_view view() { return {text(), size}; }
+
+  LateCall& call;
+  LateEvent* next = nullptr;  // of those that wait for room
+  std::size_t capacity;
+  std::size_t size = 0;  // 0: it only makes the worker look at the call
+  bool closes = false;   // the peer's connection is to end: it reads too slowly
+};
 
 // How a late call ended, as far as its owner can tell.
 enum class LateEnd : std::uint8_t {
@@ -50,8 +79,9 @@ struct LateWait {
 // Thread:   the worker, but for what the owner of the Deferred uses: call(), reply(), end. The push
 //           to the queue of answers hands those to the worker.
 // Lifetime: a place of LateCalls, from open() to release().
-struct LateCall {
-  LateCall(LateCalls& owner, std::uint32_t place) : home(owner), index(place) {}
+struct LateCall : Post {
+  LateCall(LateCalls& owner, std::uint32_t place)
+      : Post(PostKind::answer), home(owner), index(place) {}
   LateCall(const LateCall&) = delete;
   LateCall& operator=(const LateCall&) = delete;
 
@@ -64,8 +94,15 @@ struct LateCall {
   [[nodiscard]] Call& call() { return *reinterpret_cast<Call*>(call_storage); }
   [[nodiscard]] std::string_view id() { return call().id(); }
 
-  // Shared. Release by whoever pushes or raises; acquire by whoever takes or looks.
-  std::atomic<LateCall*> next_answer{nullptr};
+  // Begins a notification. Returns: what its params are written to; null when it is not to be made.
+  // Thread: the owner's.
+  Reply* begin_event(std::string_view method);
+  // Ends and sends it. Thread: the owner's.
+  Sent end_event();
+  // Gives an event's memory back.
+  void free_event(LateEvent* event);
+
+  // Shared. Release by whoever raises, acquire by whoever looks.
   std::atomic<StopReason> stop{StopReason::none};
 
   LateCalls& home;
@@ -84,12 +121,27 @@ struct LateCall {
   bool over_memory = false;
   LateWait wait;
 
+  // Notifications.
+  bool streams = false;  // its peer takes them
+  WhenFull when_full = WhenFull::wait;
+  std::atomic<std::uint32_t> queued{
+      0};  // bytes that wait; release by the worker, acquire by owners
+  // One that found no room, and is the next one when there is some. See coalesce().
+  std::atomic<LateEvent*> latest{nullptr};
+  LateEvent* event = nullptr;          // being written; the owner's
+  LateEvent* waiting_first = nullptr;  // the worker's: they wait for room in the connection
+  LateEvent* waiting_last = nullptr;
+  bool answered = false;    // the answer waits behind them
+  bool wants_room = false;  // what waits does so for room
+
   // The reply's memory. Thread: the owner's.
   bool replying = false;
   char* reply_memory = nullptr;  // beyond what is inline
   std::size_t reply_capacity = 0;
   alignas(JsonWriter) char writer_storage[sizeof(JsonWriter)];
   alignas(Reply) char reply_storage[sizeof(Reply)];
+  alignas(JsonWriter) char event_writer_storage[sizeof(JsonWriter)];
+  alignas(Reply) char event_storage[sizeof(Reply)];
 
   // The copy of the request.
   Origin origin;
@@ -110,7 +162,10 @@ struct LateCall {
     return *reinterpret_cast<const JsonWriter*>(writer_storage);
   }
   static bool grow(void* owner, JsonWriter& writer, std::size_t need);
+  static bool grow_event(void* owner, JsonWriter& writer, std::size_t need);
+  Sent coalesce(LateEvent* made);
+  Sent lose(LateEvent* made);
 };
-static_assert(sizeof(LateCall) <= 1280, "limits.h says what a call in flight takes");
+static_assert(sizeof(LateCall) <= 1536, "limits.h says what a call in flight takes");
 
 }  // namespace ringrpc::rpc

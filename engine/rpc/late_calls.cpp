@@ -56,9 +56,18 @@ LateCalls::~LateCalls() {
 }
 
 // A place that is none: the queue's end when nobody takes from it any more.
-LateCall* LateCalls::closed_mark() {
-  alignas(LateCall) static char nobody;
-  return reinterpret_cast<LateCall*>(&nobody);
+Post* LateCalls::closed_mark() {
+  static Post nobody(PostKind::event);
+  return &nobody;
+}
+
+void LateCalls::free_post(Post& post) {
+  if (post.kind == PostKind::event) {
+    LateEvent& event = static_cast<LateEvent&>(post);
+    event.call.free_event(&event);
+  } else {
+    free_memory(static_cast<LateCall&>(post));
+  }
 }
 
 void LateCalls::close(LateCalls* calls) {
@@ -69,56 +78,89 @@ void LateCalls::close(LateCalls* calls) {
     call.wait.destroy(call.wait.state);
     calls->push(call);
   });
-  while (LateCall* call = calls->take()) calls->release(*call);
+  while (Post* post = calls->take()) {
+    if (post->kind == PostKind::answer) {
+      calls->release(static_cast<LateCall&>(*post));
+    } else {
+      calls->free_post(*post);
+    }
+  }
   // Release: whoever finds the mark sees the count.
   calls->left_.store(calls->in_flight_ + 1, std::memory_order_release);
-  LateCall* last = calls->head_.exchange(closed_mark(), std::memory_order_acq_rel);
+  Post* last = calls->head_.exchange(closed_mark(), std::memory_order_acq_rel);
   while (calls->pushing_.load(std::memory_order_acquire) != 0) sched_yield();
   std::uint32_t mine = 1;
   while (last != nullptr) {
-    LateCall* const next = last->next_answer.load(std::memory_order_relaxed);
-    calls->free_memory(*last);
+    Post* const next = last->next_post.load(std::memory_order_relaxed);
+    if (last->kind == PostKind::answer) ++mine;
+    calls->free_post(*last);
     last = next;
-    ++mine;
   }
   if (calls->left_.fetch_sub(mine, std::memory_order_acq_rel) == mine) delete calls;
 }
 
-void LateCalls::push(LateCall& call) {
+void LateCalls::push(Post& post) {
+  const bool is_answer = post.kind == PostKind::answer;
   pushing_.fetch_add(1, std::memory_order_acquire);
-  LateCall* head = head_.load(std::memory_order_acquire);
+  Post* head = head_.load(std::memory_order_acquire);
   do {
     if (head == closed_mark()) {
-      free_memory(call);
+      free_post(post);
       pushing_.fetch_sub(1, std::memory_order_release);
-      if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+      if (is_answer && left_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
       return;
     }
-    call.next_answer.store(head, std::memory_order_relaxed);
-    // Release: pairs with the acquire in take(), which sees the whole answer.
-  } while (!head_.compare_exchange_weak(head, &call, std::memory_order_release,
+    post.next_post.store(head, std::memory_order_relaxed);
+    // Release: pairs with the acquire in take(), which sees all that is posted.
+  } while (!head_.compare_exchange_weak(head, &post, std::memory_order_release,
                                         std::memory_order_acquire));
   if (head == nullptr) options_.wake(options_.waker);
   pushing_.fetch_sub(1, std::memory_order_release);
 }
 
-LateCall* LateCalls::take() {
+Post* LateCalls::take() {
   if (taken_ == nullptr) {
     if (head_.load(std::memory_order_relaxed) == nullptr) return nullptr;
     // Acquire: pairs with the release in push(). The last that came stands first: turned round.
-    LateCall* call = head_.exchange(nullptr, std::memory_order_acquire);
-    while (call != nullptr) {
-      LateCall* const next = call->next_answer.load(std::memory_order_relaxed);
-      call->next_answer.store(taken_, std::memory_order_relaxed);
-      taken_ = call;
-      call = next;
+    Post* post = head_.exchange(nullptr, std::memory_order_acquire);
+    while (post != nullptr) {
+      Post* const next = post->next_post.load(std::memory_order_relaxed);
+      post->next_post.store(taken_, std::memory_order_relaxed);
+      taken_ = post;
+      post = next;
     }
   }
-  LateCall* const call = taken_;
-  if (call == nullptr) return nullptr;
-  taken_ = call->next_answer.load(std::memory_order_relaxed);
-  count_end(*call);
-  return call;
+  Post* const post = taken_;
+  if (post == nullptr) return nullptr;
+  taken_ = post->next_post.load(std::memory_order_relaxed);
+  if (post->kind == PostKind::answer) count_end(static_cast<LateCall&>(*post));
+  return post;
+}
+
+void LateCalls::has_room(LateCall& call) {
+  if (call.wants_room) {
+    call.wants_room = false;
+    if (call.wait.run != nullptr) run_wait(call);
+  }
+  if (blocked_.load(std::memory_order_acquire) == 0) return;
+  std::lock_guard lock(room_mutex_);
+  room_changed_.notify_all();
+}
+
+bool LateCalls::wait_for_room(LateCall& call) {
+  const auto has_room = [&call] {
+    return call.queued.load(std::memory_order_acquire) <= limits::stream_queue_size_max / 2;
+  };
+  const auto stopped = [&call] {
+    return call.stop.load(std::memory_order_acquire) != StopReason::none;
+  };
+  blocked_.fetch_add(1, std::memory_order_acq_rel);
+  {
+    std::unique_lock lock(room_mutex_);
+    room_changed_.wait(lock, [&] { return has_room() || stopped(); });
+  }
+  blocked_.fetch_sub(1, std::memory_order_release);
+  return !stopped();
 }
 
 void LateCalls::count_end(const LateCall& call) {
@@ -146,7 +188,8 @@ LateCall* LateCalls::place() {
 }
 
 LateCall* LateCalls::open(const Envelope& envelope, const Method& method, const Origin& origin,
-                          const json::Index& index, const Endpoint& endpoint, bool wanted) {
+                          const json::Index& index, const Endpoint& endpoint, bool wanted,
+                          bool in_batch) {
   Holder& holder = holders_[holder_];
   const bool room = holder.count < options_.calls_per_connection_max;
   LateCall* const call = room ? place() : nullptr;
@@ -165,6 +208,7 @@ LateCall* LateCalls::open(const Envelope& envelope, const Method& method, const 
   call->method = &method;
   call->endpoint = &endpoint;
   call->wanted = wanted;
+  call->streams = method.streams && takes_events(origin, endpoint, wanted, in_batch);
   call->holder = holder_;
   call->linked = true;
   call->next = holder.first;
@@ -180,6 +224,15 @@ LateCall* LateCalls::open(const Envelope& envelope, const Method& method, const 
     timers_.set(deadline_of(*call), due_ns);
   }
   return call;
+}
+
+// Returns: whether the peer takes notifications of a call.
+bool LateCalls::takes_events(const Origin& origin, const Endpoint& endpoint, bool wanted,
+                             bool in_batch) const {
+  if (endpoint.two_way) return true;
+  const void* const head = origin.head.source_;
+  return wanted && !in_batch && head != nullptr && options_.accepts_events != nullptr &&
+         options_.accepts_events(head);
 }
 
 // Returns: false when there is no memory for it.
@@ -263,10 +316,13 @@ void LateCalls::free_memory(LateCall& call) {
     discharge(call.reply_capacity);
   }
   call.block = call.reply_memory = nullptr;
+  call.free_event(std::exchange(call.event, nullptr));
+  call.free_event(call.latest.exchange(nullptr, std::memory_order_acquire));
 }
 
 void LateCalls::release(LateCall& call) {
   RINGRPC_ASSERT(call.method != nullptr && call.wait.run == nullptr, call.index);
+  RINGRPC_ASSERT(call.waiting_first == nullptr, call.index);
   RINGRPC_ASSERT(in_flight_ > 0);
   unlink(call);
   free_memory(call);
@@ -306,6 +362,12 @@ void LateCalls::run_wait(LateCall& call) {
 
 LateCall* LateCalls::expire(std::uint64_t now_ns) {
   now_ns_ = now_ns;
+  if (dropped_.load(std::memory_order_relaxed) != 0) {
+    options_.counters->add(base::Counter::events_dropped, dropped_.exchange(0));
+  }
+  if (coalesced_.load(std::memory_order_relaxed) != 0) {
+    options_.counters->add(base::Counter::events_coalesced, coalesced_.exchange(0));
+  }
   for (std::uint32_t name = 0; timers_.advance(now_ns, name);) {
     LateCall& call = places_[name / timers_each];
     if (name % timers_each == 0) return &call;
@@ -322,6 +384,9 @@ void LateCalls::raise(LateCall& call, StopReason reason) {
     return;
   }
   if (call.wait.run != nullptr) run_wait(call);
+  if (blocked_.load(std::memory_order_acquire) == 0) return;
+  std::lock_guard lock(room_mutex_);
+  room_changed_.notify_all();
 }
 
 std::uint32_t LateCalls::cancel(std::string_view id) {

@@ -6,8 +6,10 @@
 #include <ringrpc/call.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string_view>
 
 #include "engine/base/counters.h"
@@ -50,6 +52,8 @@ class LateCalls {
     std::string_view (*head_text)(const void* source) = nullptr;
     // The clock, for an owner who does not call set_time() himself.
     std::uint64_t (*clock)() = nullptr;
+    // Whether a request with that head takes an event stream; null where nobody does.
+    bool (*accepts_events)(const void* source) = nullptr;
     Head::Find find_in_text = nullptr;  // its source is a std::string_view
   };
 
@@ -74,13 +78,13 @@ class LateCalls {
   // Requires: the index is that of the envelope's message.
   // Returns: null when there is no place or no memory, which is counted.
   LateCall* open(const Envelope& envelope, const Method& method, const Origin& origin,
-                 const json::Index& index, const Endpoint& endpoint, bool wanted);
-  // Returns: the next call that has been answered, in the order of their answers; null for none.
-  LateCall* take();
-  [[nodiscard]] bool has_answers() const {
+                 const json::Index& index, const Endpoint& endpoint, bool wanted, bool in_batch);
+  // Returns: what was posted next, in the order of the pushes; null for none.
+  Post* take();
+  [[nodiscard]] bool has_posts() const {
     return taken_ != nullptr || head_.load(std::memory_order_relaxed) != nullptr;
   }
-  // Gives the place back. Requires: taken.
+  // Gives the place back. Requires: its answer was taken, and no event of it waits.
   void release(LateCall& call);
   // Asks a call to stop; the first reason counts. What waits in it runs at once.
   void raise(LateCall& call, StopReason reason);
@@ -107,8 +111,18 @@ class LateCalls {
     }
   }
 
-  // Hands an answer over. Thread: any, once for each call.
-  void push(LateCall& call);
+  // Hands an answer or an event over. Thread: any.
+  void push(Post& post);
+  // Counts an event that was not sent as it was made. Thread: any.
+  enum class Lost : std::uint8_t { dropped, coalesced };
+  void count_lost(Lost how) {
+    (how == Lost::dropped ? dropped_ : coalesced_).fetch_add(1, std::memory_order_relaxed);
+  }
+  // Half of a call's queue is free: whoever waits for that goes on.
+  void has_room(LateCall& call);
+  // Blocks until there is room in a call's queue, or it is to stop. Returns: whether there is room.
+  // Thread: any but the worker's.
+  bool wait_for_room(LateCall& call);
   // Takes from, and gives back to, what calls may hold. Thread: any.
   [[nodiscard]] bool charge(std::size_t bytes);
   void discharge(std::size_t bytes) { memory_.fetch_sub(bytes, std::memory_order_relaxed); }
@@ -136,9 +150,12 @@ class LateCalls {
   void count_end(const LateCall& call);
   bool copy(LateCall& call, const Envelope& envelope, const Origin& origin,
             const json::Index& index, bool wanted);
+  [[nodiscard]] bool takes_events(const Origin& origin, const Endpoint& endpoint, bool wanted,
+                                  bool in_batch) const;
   void run_wait(LateCall& call);
   void free_memory(LateCall& call);
-  static LateCall* closed_mark();
+  static Post* closed_mark();
+  void free_post(Post& post);
 
   const Options options_;
   base::ZeroedArray<Holder> holders_;
@@ -148,17 +165,23 @@ class LateCalls {
   std::uint32_t made_ = 0;
   LateCall* free_ = nullptr;  // through next
   std::uint32_t in_flight_ = 0;
-  LateCall* taken_ = nullptr;  // answered, in order, through next_answer
+  Post* taken_ = nullptr;  // in order, through next_post
   base::TimerHeap timers_;
   std::uint64_t now_ns_ = 0;
 
   // Written by other threads, so on lines of their own.
-  alignas(64) std::atomic<LateCall*> head_{nullptr};
+  alignas(64) std::atomic<Post*> head_{nullptr};
   // Pushes that are under way; close() waits for them before the waker goes.
   std::atomic<std::uint32_t> pushing_{0};
   // After close(): calls that somebody holds, and the closer.
   std::atomic<std::uint32_t> left_{0};
   alignas(64) std::atomic<std::size_t> memory_{0};
+  std::atomic<std::uint64_t> dropped_{0};  // until the worker counts them
+  std::atomic<std::uint64_t> coalesced_{0};
+  // Threads that block for room.
+  std::atomic<std::uint32_t> blocked_{0};
+  std::mutex room_mutex_;
+  std::condition_variable room_changed_;
 };
 
 }  // namespace ringrpc::rpc

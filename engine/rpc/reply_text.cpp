@@ -15,6 +15,10 @@ void write_error(ErrorCode code, std::string_view id, bool with_id, JsonWriter& 
     out.bytes(R"(,"data":{"field":"","reason":")");
     out.bytes(reason);
     out.bytes("\"}");
+  } else if (code == ErrorCode::overloaded) {
+    out.bytes(R"(,"data":{"reason":"in_flight","retryAfterMs":1000})");
+  } else if (code == ErrorCode::timed_out) {
+    out.bytes(R"(,"data":{"reason":"deadline"})");
   }
   out.bytes("}");
   if (with_id) [[likely]] {

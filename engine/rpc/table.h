@@ -50,6 +50,7 @@ struct Method {
   const fields::TypeInfo* result = nullptr;
   bool strict = false;
   MethodKind kind = MethodKind::direct;
+  bool streams = false;          // sends notifications before its answer
   std::uint32_t timeout_ms = 0;  // of calls that are answered later; 0: the server's
   // Calls that are answered later and still need this method. Counted by workers within a turn,
   // given back with release; acquire by the registry, which keeps a method that somebody uses.

@@ -26,7 +26,7 @@ enum class ConnectionState : std::uint8_t {
 };
 
 // Why a deadline is set; each names its own counter.
-enum class DeadlineKind : std::uint8_t { none, head, idle, body, stall, linger, ping };
+enum class DeadlineKind : std::uint8_t { none, head, idle, body, stall, linger, ping, heartbeat };
 
 // One slot of the connection table; the position in the table is the backend's slot.
 // Thread: worker only.
@@ -46,9 +46,6 @@ struct alignas(64) Connection {
   bool refused : 1 = false;           // over connections_max
   bool late : 1 = false;              // has exchanges that are answered later
   Protocol protocol : 2 = Protocol::http;
-  bool patient : 1 = false;              // it is not held to timeouts while the server serves
-  bool skips_line : 1 = false;           // lines: the rest of one that was refused is dropped
-  bool leaving : 1 = false;              // not HTTP: it ends when nothing is begun any more
   std::uint16_t input_first = no_input;  // receive buffers of this turn, in order
   std::uint16_t input_last = no_input;
   std::uint32_t ready_next = no_connection;
@@ -60,6 +57,7 @@ struct alignas(64) Connection {
   // WebSocket; a connection that becomes one has had its HTTP calls answered first.
   std::uint8_t mount : 4 = 0;  // where it was opened
   std::uint8_t pings_unanswered : 2 = 0;
+  bool wants_room : 1 = false;  // notifications wait for what is unsent to leave
   bool upgrading : 1 = false;  // it becomes one when its late HTTP calls are answered
   std::uint8_t pong_size = 0;  // a pong was written last, and the kernel has nothing of it
   std::uint32_t pong_end = 0;  // out.size then; when that is another now, it is not the last

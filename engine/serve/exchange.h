@@ -22,9 +22,11 @@ struct Exchange {
   std::uint32_t pending;   // calls that have not been answered
   std::uint32_t connection;  // its slot
   bool batch;
-  bool spent;     // the batch's reply has no more room
-  bool last;      // the connection ends behind its reply
-  bool old_http;  // HTTP/1.0
+  bool spent;      // the batch's reply has no more room
+  bool last;       // the connection ends behind its reply
+  bool old_http;   // HTTP/1.0
+  bool events;     // its peer takes an event stream for it
+  bool streaming;  // which has begun
   const rpc::Endpoint* endpoint;
   char* body;  // of a batch, without its closing bracket
   std::size_t body_size;

@@ -88,7 +88,7 @@ InMemoryContext::InMemoryContext(const WorkerOptions& options, WorkerShared& sha
 
 void InMemoryContext::wait_until(std::uint64_t due_ns) {
   std::unique_lock lock(late_mutex);
-  const auto answered = [this] { return late->has_answers(); };
+  const auto answered = [this] { return late->has_posts(); };
   if (due_ns == 0) {
     late_changed.wait(lock, answered);
   } else {
@@ -153,12 +153,15 @@ void InMemory::finish_late(InMemoryContext& context, rpc::Message& message, Json
       }
       late.raise(*call, StopReason::timed_out);
     }
-    while (rpc::LateCall* call = late.take()) {
-      if (call->wanted && !call->told) {
+    while (rpc::Post* post = late.take()) {
+      // Nobody takes notifications here, so none are made.
+      RINGRPC_ASSERT(post->kind == rpc::PostKind::answer);
+      rpc::LateCall& call = static_cast<rpc::LateCall&>(*post);
+      if (call.wanted && !call.told) {
         --message.late_count;
-        context.answerer.add_late(message, *call, out);
+        context.answerer.add_late(message, call, out);
       }
-      late.release(*call);
+      late.release(call);
     }
     if (message.late_count != 0) context.wait_until(late.next_ns());
   }

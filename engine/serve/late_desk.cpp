@@ -30,12 +30,14 @@ void LateDesk::close() {
 }
 
 std::uint32_t LateDesk::next(std::uint64_t now_ns, bool stopping) {
+  stopping_ = stopping;
   for (;;) {
     std::uint32_t slot = no_connection;
     if (rpc::LateCall* late = calls_->expire(now_ns)) {
-      slot = time_out(*late, stopping);
-    } else if (rpc::LateCall* answered = calls_->take()) {
-      slot = deliver(*answered, stopping);
+      slot = time_out(*late);
+    } else if (rpc::Post* post = calls_->take()) {
+      slot = post->kind == rpc::PostKind::event ? deliver(static_cast<rpc::LateEvent&>(*post))
+                                                : deliver(static_cast<rpc::LateCall&>(*post));
     } else {
       return no_connection;
     }
@@ -43,43 +45,54 @@ std::uint32_t LateDesk::next(std::uint64_t now_ns, bool stopping) {
   }
 }
 
-std::uint32_t LateDesk::deliver(rpc::LateCall& call, bool stopping) {
+std::uint32_t LateDesk::deliver(rpc::LateCall& call) {
   const std::uint32_t slot = call.linked ? call.holder : no_connection;
-  calls_->unlink(call);
-  if (call.wanted && !call.told) {
-    if (call.end == rpc::LateEnd::text) {
-      tell(call, call.text(), {.has_body = true, .from_method = true, .error = call.code},
-           stopping);
-    } else {
-      tell_error(call, rpc::error_of(call.end), stopping);
-    }
+  if (slot != no_connection && !call.told) {
+    // Notifications leave before the answer.
+    call.answered = true;
+    if (!pump(call, options_.connections[slot])) return slot;
   }
-  calls_->release(call);
+  finish(call);
   return slot;
 }
 
+// The answer of a call leaves, and the call ends.
+void LateDesk::finish(rpc::LateCall& call) {
+  drop_events(call);
+  calls_->unlink(call);
+  if (call.wanted && !call.told) {
+    if (call.end == rpc::LateEnd::text) {
+      tell(call, call.text(), {.has_body = true, .from_method = true, .error = call.code});
+    } else {
+      tell_error(call, rpc::error_of(call.end));
+    }
+  }
+  calls_->release(call);
+}
+
 // The deadline of a call has passed: its peer hears so now, its handler is asked to stop.
-std::uint32_t LateDesk::time_out(rpc::LateCall& call, bool stopping) {
+std::uint32_t LateDesk::time_out(rpc::LateCall& call) {
+  if (call.answered) return no_connection;
   options_.counters->add(base::Counter::limit_call_timeout);
   const bool tells = call.wanted && !call.told;
-  if (tells) tell_error(call, rpc::ErrorCode::timed_out, stopping);
+  drop_events(call);
+  if (tells) tell_error(call, rpc::ErrorCode::timed_out);
   call.told = true;
   calls_->raise(call, StopReason::timed_out);
   return tells ? call.holder : no_connection;
 }
 
-void LateDesk::tell_error(rpc::LateCall& call, rpc::ErrorCode code, bool stopping) {
+void LateDesk::tell_error(rpc::LateCall& call, rpc::ErrorCode code) {
   char text[rpc::error_reply_size_max];
   JsonWriter out(text, text + sizeof(text));
   rpc::write_error(code, call.id(), true, out);
   RINGRPC_ASSERT(out.ok());
-  tell(call, out.view(), {.has_body = true, .error = static_cast<std::int32_t>(code)}, stopping);
+  tell(call, out.view(), {.has_body = true, .error = static_cast<std::int32_t>(code)});
 }
 
 // Puts a call's reply where it belongs; with the last one the exchange leaves.
 // Requires: nobody has told this call's peer yet.
-void LateDesk::tell(rpc::LateCall& call, std::string_view text, const rpc::Outcome& outcome,
-                    bool stopping) {
+void LateDesk::tell(rpc::LateCall& call, std::string_view text, const rpc::Outcome& outcome) {
   const std::uint32_t place = call.exchange;
   RINGRPC_ASSERT(place != no_exchange && !call.told, call.index);
   call.exchange = no_exchange;
@@ -89,7 +102,7 @@ void LateDesk::tell(rpc::LateCall& call, std::string_view text, const rpc::Outco
   if (outcome.error != 0) exchange.endpoint->stats->count_error(rpc::error_index(outcome.error));
   --exchange.pending;
   bool ok = !exchange.batch || add_reply(exchange, call, text);
-  if (exchange.pending == 0) ok = complete(place, text, outcome, stopping) && ok;
+  if (exchange.pending == 0) ok = complete(place, text, outcome) && ok;
   if (!ok) fail(connection);
 }
 
@@ -151,6 +164,7 @@ void LateDesk::park(Connection& connection, const rpc::Message& message, const R
     RINGRPC_ASSERT(call != nullptr, slot, left);
     if (!call->wanted || call->exchange != no_exchange || call->told) continue;
     call->exchange = place;
+    exchange.events = call->streams && request.protocol == Protocol::http;
     --left;
   }
   ExchangeList& list = lists_[slot];
@@ -171,8 +185,7 @@ void LateDesk::park(Connection& connection, const rpc::Message& message, const R
 }
 
 // The last call of a message is answered: its reply is framed and takes its place.
-bool LateDesk::complete(std::uint32_t place, std::string_view text, rpc::Outcome outcome,
-                        bool stopping) {
+bool LateDesk::complete(std::uint32_t place, std::string_view text, rpc::Outcome outcome) {
   Exchange& exchange = exchanges_[place];
   Connection& connection = options_.connections[exchange.connection];
   if (exchange.batch) {
@@ -188,19 +201,19 @@ bool LateDesk::complete(std::uint32_t place, std::string_view text, rpc::Outcome
   // Nothing more is asked or answered on this connection, and its peer may as well be told.
   const bool alone = exchange.next == no_exchange && exchange.previous == no_exchange &&
                      exchange.behind.empty() && connection.idle_input();
-  if (stopping && alone) exchange.last = true;
+  if (stopping_ && alone) exchange.last = true;
   if (exchange.last && connection.state == ConnectionState::open) {
     connection.state = ConnectionState::finishing;
   }
-  OutList whole;
-  const bool ok = options_.responder->answer_later(
-      whole, outcome,
-      {.protocol = connection.protocol, .last = exchange.last, .old_http = exchange.old_http},
-      text);
-  options_.outbox->append(whole, exchange.behind);
-  const bool waits = exchange.previous != no_exchange && connection.protocol == Protocol::http;
-  OutList& before = waits ? exchanges_[exchange.previous].behind : connection.out;
-  options_.outbox->append(before, whole);
+  OutList& before = out_before(exchange, connection);
+  bool ok = true;
+  if (exchange.streaming) {
+    ok = options_.responder->write_event(before, frame_of(exchange), text) &&
+         options_.responder->end_events(before, frame_of(exchange));
+  } else {
+    ok = options_.responder->answer_later(before, outcome, frame_of(exchange), text);
+  }
+  options_.outbox->append(before, exchange.behind);
   remove(place);
   return ok;
 }
@@ -218,6 +231,7 @@ void LateDesk::remove(std::uint32_t place) {
     calls_->discharge(exchange.body_capacity);
   }
   options_.outbox->clear(exchange.behind);
+  if (exchange.streaming) --streams_;
   options_.connections[exchange.connection].late = list.first != no_exchange;
   exchanges_.give(place);
 }
@@ -227,9 +241,14 @@ void LateDesk::abandon(Connection& connection) {
   while (lists_[slot].first != no_exchange) remove(lists_[slot].first);
   while (rpc::LateCall* call = calls_->first(slot)) {
     calls_->unlink(*call);
+    drop_events(*call);
     call->exchange = no_exchange;
     call->told = true;
-    calls_->raise(*call, StopReason::disconnected);
+    if (call->answered) {
+      calls_->release(*call);
+    } else {
+      calls_->raise(*call, StopReason::disconnected);
+    }
   }
 }
 

@@ -72,6 +72,15 @@ class LateDesk {
   bool is_over(const Connection& connection);
   [[nodiscard]] bool may_resume(const Connection& connection) const;
 
+  // Notifications that waited for room in a connection have some.
+  void pump(Connection& connection);
+  // Returns: whether a silent connection needs a sign of life, which beat() writes.
+  [[nodiscard]] bool beats(const Connection& connection) const;
+  void beat(Connection& connection);
+  // Returns: whether an event stream is open: then a peer's FIN is a disconnect.
+  [[nodiscard]] bool has_stream(const Connection& connection) const;
+  [[nodiscard]] std::uint32_t streams() const { return streams_; }
+
   // Adds what waits here for a connection. Returns: how many exchanges it has.
   std::uint32_t add(Outbox::Held& held, std::uint32_t slot) const;
   [[nodiscard]] std::uint32_t exchanges() const { return exchanges_.taken(); }
@@ -85,20 +94,41 @@ class LateDesk {
     return static_cast<std::uint32_t>(&connection - options_.connections);
   }
   [[nodiscard]] std::uint32_t held(const Connection& connection) const;
-  std::uint32_t time_out(rpc::LateCall& call, bool stopping);
-  std::uint32_t deliver(rpc::LateCall& call, bool stopping);
-  void tell(rpc::LateCall& call, std::string_view text, const rpc::Outcome& outcome, bool stopping);
-  void tell_error(rpc::LateCall& call, rpc::ErrorCode code, bool stopping);
+  std::uint32_t time_out(rpc::LateCall& call);
+  std::uint32_t deliver(rpc::LateCall& call);
+  void finish(rpc::LateCall& call);
+  void tell(rpc::LateCall& call, std::string_view text, const rpc::Outcome& outcome);
+  void tell_error(rpc::LateCall& call, rpc::ErrorCode code);
   bool add_reply(Exchange& exchange, rpc::LateCall& call, std::string_view text);
   bool add_text(Exchange& exchange, std::string_view text);
-  bool complete(std::uint32_t place, std::string_view text, rpc::Outcome outcome, bool stopping);
+  bool complete(std::uint32_t place, std::string_view text, rpc::Outcome outcome);
   void remove(std::uint32_t place);
   void fail(Connection& connection);
+  // Returns: where what an exchange says goes: behind those before it, where order is kept.
+  OutList& out_before(const Exchange& exchange, Connection& connection) {
+    const bool waits = exchange.previous != no_exchange && connection.protocol == Protocol::http;
+    return waits ? exchanges_[exchange.previous].behind : connection.out;
+  }
+  [[nodiscard]] Responder::LateFrame frame_of(const Exchange& exchange) const {
+    return {.protocol = options_.connections[exchange.connection].protocol,
+            .last = exchange.last,
+            .old_http = exchange.old_http};
+  }
+
+  // Notifications: late_events.cpp.
+  std::uint32_t deliver(rpc::LateEvent& event);
+  void forget(rpc::LateEvent& event);
+  void drop_events(rpc::LateCall& call);
+  bool pump(rpc::LateCall& call, Connection& connection);
+  void write(rpc::LateCall& call, Connection& connection, std::string_view text);
+  bool begin(Exchange& exchange, Connection& connection);
 
   const Options options_;
   rpc::LateCalls* calls_ = nullptr;
   Exchanges exchanges_;
   base::ZeroedArray<ExchangeList> lists_;  // by connection
+  std::uint32_t streams_ = 0;
+  bool stopping_ = false;
 };
 
 }  // namespace ringrpc::serve

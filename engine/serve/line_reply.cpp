@@ -27,13 +27,12 @@ char* find_break(char* begin, char* end) {
   return out;
 }
 
-// Drops CR and LF. Returns: the new end.
+}  // namespace
+
 char* without_breaks(char* begin, char* end) {
   char* const first = find_break(begin, end);
   return first == end ? end : drop_breaks(first, end);
 }
-
-}  // namespace
 
 std::size_t end_line(ReplyRoom& room) {
   const JsonWriter& writer = room.writer();

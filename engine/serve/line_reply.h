@@ -18,6 +18,9 @@ namespace ringrpc::serve {
 // Returns: the bytes of the line, 0 when there is no memory for its end.
 std::size_t end_line(ReplyRoom& room);
 
+// Drops CR and LF. Returns: the new end.
+char* without_breaks(char* begin, char* end);
+
 // Appends one line. Returns: false when there is no memory for it.
 bool write_line(Outbox& outbox, OutList& out, std::string_view json);
 

@@ -60,6 +60,11 @@ constexpr std::array plain = {
     Named{"ringrpc_calls_unanswered_total", Counter::calls_unanswered},
     Named{"ringrpc_calls_cancelled_total", Counter::calls_cancelled},
     Named{"ringrpc_cancels_unknown_total", Counter::cancels_unknown},
+    Named{"ringrpc_streams_total", Counter::streams},
+    Named{"ringrpc_events_total", Counter::events},
+    Named{"ringrpc_events_dropped_total", Counter::events_dropped},
+    Named{"ringrpc_events_coalesced_total", Counter::events_coalesced},
+    Named{"ringrpc_heartbeats_total", Counter::heartbeats},
 };
 constexpr std::size_t first_limit = static_cast<std::size_t>(Counter::limit_connections);
 static_assert(plain.size() == first_limit, "each counter is in exactly one of the two lists");
@@ -169,6 +174,7 @@ struct GaugeSums {
   std::uint64_t partial_bytes = 0;
   std::uint64_t large_reply_bytes = 0;
   std::uint64_t in_flight = 0;
+  std::uint64_t streams = 0;
   std::uint64_t late_bytes = 0;
 };
 
@@ -182,6 +188,7 @@ GaugeSums sum_gauges(const std::deque<serve::WorkerThread>& workers) {
     sums.partial_messages += gauges.partial_messages.load(std::memory_order_relaxed);
     sums.partial_bytes += gauges.partial_bytes.load(std::memory_order_relaxed);
     sums.in_flight += gauges.in_flight.load(std::memory_order_relaxed);
+    sums.streams += gauges.streams.load(std::memory_order_relaxed);
     sums.late_bytes += gauges.late_bytes.load(std::memory_order_relaxed);
     sums.large_reply_bytes += gauges.large_reply_bytes.load(std::memory_order_relaxed);
   }
@@ -221,7 +228,7 @@ std::string Server::Impl::metrics() const {
   for (const auto& [metric, value] :
        {std::pair<std::string_view, std::uint64_t>{"ringrpc_connections", gauges.connections},
         {"ringrpc_in_flight", gauges.in_flight},
-        {"ringrpc_streams", 0},
+        {"ringrpc_streams", gauges.streams},
         {"ringrpc_buffers_lent", gauges.buffers_lent},
         {"ringrpc_partial_messages", gauges.partial_messages}}) {
     type(text, metric, "gauge");

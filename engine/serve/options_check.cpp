@@ -51,6 +51,7 @@ std::string check_options(const Options& options) {
       {"in_flight_per_connection_max", options.in_flight_per_connection_max, 1,
        in_flight_per_connection_max_max},
       {"call_timeout_ms", options.call_timeout_ms, 0, timeout_ms_max},
+      {"heartbeat_ms", options.heartbeat_ms, heartbeat_ms_min, timeout_ms_max},
       {"blocking_threads", options.blocking_threads, 1, blocking_threads_max},
       {"blocking_queue_max", options.blocking_queue_max, 1, blocking_queue_max_max},
       {"drain_delay_ms", options.drain_delay_ms, 0, timeout_ms_max},

@@ -8,6 +8,7 @@
 
 #include "engine/base/assert.h"
 #include "engine/http/chars.h"
+#include "engine/http/media.h"
 #include "engine/serve/line_reply.h"
 #include "engine/serve/ws_reply.h"
 #include "engine/ws/handshake.h"
@@ -200,6 +201,11 @@ bool Responder::answer_later(OutList& out, const rpc::Outcome& outcome, const La
 std::string_view head_text(const void* source) {
   const http::Request& head = *static_cast<const http::Request*>(source);
   return {head.base, head.head_size};
+}
+
+bool accepts_events(const void* source) {
+  const http::Request& head = *static_cast<const http::Request*>(source);
+  return head.accept.present() && http::accepts_event_stream(head);
 }
 
 // The head was parsed once, so each line is a field with its colon.

@@ -63,10 +63,19 @@ class Responder {
   // Agrees to become a WebSocket. Requires: request.admission.target == Target::websocket.
   bool answer_upgrade(OutList& out, const Request& request);
 
+  // An event stream: its head, one message as an event, a comment, its end. Of HTTP/1.0 it ends
+  // with the connection.
+  bool begin_events(OutList& out, const LateFrame& frame);
+  bool write_event(OutList& out, const LateFrame& frame, std::string_view text);
+  bool write_heartbeat(OutList& out, const LateFrame& frame);
+  bool end_events(OutList& out, const LateFrame& frame);
+
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] const http::Heads& heads() const { return heads_; }
 
  private:
+  bool write_chunk(OutList& out, const LateFrame& frame, std::string_view before,
+                   std::string_view text, std::string_view after);
   bool write(OutList& out, const http::ResponseHead& head, std::string_view body, bool with_body);
 
   Options options_;
@@ -78,6 +87,8 @@ class Responder {
 // source is a std::string_view.
 std::string_view head_text(const void* source);
 std::string_view find_in_head_text(const void* source, std::string_view name);
+// Whether a request with that head takes an event stream.
+bool accepts_events(const void* source);
 
 // One reply while its JSON is written.
 // Lifetime: on the stack of one pass of the turn; ends in one finish() if it has room.

@@ -53,6 +53,7 @@ void Server::add(std::string_view name, const Handler& handler, const MethodOpti
   method->result = handler.result;
   method->strict = options.strict;
   method->timeout_ms = options.timeout_ms;
+  method->streams = handler.streams;
   if (handler.deferred) method->kind = rpc::MethodKind::deferred;
   if (handler.blocking) {
     method->kind = rpc::MethodKind::blocking;

@@ -91,6 +91,7 @@ serve::WorkerOptions Server::Impl::worker_options() const {
   worker.in_flight_max = options.in_flight_max;
   worker.in_flight_per_connection_max = options.in_flight_per_connection_max;
   worker.call_timeout_ms = options.call_timeout_ms;
+  worker.heartbeat_ms = options.heartbeat_ms;
   worker.head = {.size_max = options.head_size_max,
                  .fields_max = options.head_fields_max,
                  .target_size_max = options.target_size_max};

@@ -121,7 +121,7 @@ std::int64_t Worker<Io>::wait_ns() const {
   const std::int64_t next_ns = next_ms < 0 ? -1 : next_ms * static_cast<std::int64_t>(ns_per_ms);
   if (!late_.busy()) [[likely]]
     return next_ns;
-  if (late_.calls().has_answers()) return 0;
+  if (late_.calls().has_posts()) return 0;
   const std::uint64_t due_ns = late_.calls().next_ns();
   if (due_ns == 0) return next_ns;
   const std::int64_t wait = due_ns > now_ns_ ? static_cast<std::int64_t>(due_ns - now_ns_) : 0;
@@ -141,6 +141,7 @@ rpc::LateCalls::Options Worker<Io>::late_options() {
           .waker = this,
           .counters = &counters_,
           .head_text = &head_text,
+          .accepts_events = &accepts_events,
           .find_in_text = &find_in_head_text};
 }
 
@@ -177,6 +178,7 @@ void Worker<Io>::end_turn() {
     }
     if (spent > slow_turn_ns) counters_.add(base::Counter::turns_slow);
   }
+  gauges_.streams.store(late_.streams(), std::memory_order_relaxed);
   gauges_.in_flight.store(late_.calls().in_flight(), std::memory_order_relaxed);
   gauges_.late_bytes.store(late_.calls().memory(), std::memory_order_relaxed);
   gauges_.connections.store(connection_count_, std::memory_order_relaxed);
@@ -290,11 +292,13 @@ void Worker<Io>::on_sent(Connection& connection, const io::Event& event) {
   outbox_.taken(connection.out, static_cast<std::uint32_t>(event.result));
   connection.deadline = DeadlineKind::none;  // It moves: the stall is counted anew.
   const bool quiet = connection.out.empty() && connection.state == ConnectionState::open &&
-                     !connection.paused && !connection.peer_finished && connection.receiving;
+                     !connection.paused && !connection.wants_room && !connection.peer_finished &&
+                     connection.receiving;
   if (quiet) [[likely]] {
     set_deadline(connection);
     return;
   }
+  if (connection.wants_room) late_.pump(connection);
   if (connection.paused && late_.may_resume(connection)) connection.paused = false;
   make_ready(connection);
 }
@@ -317,7 +321,7 @@ template <class Io>
 Connection* Worker<Io>::take_ready() {
   if (ready_first_ == no_connection) [[unlikely]] {
     // Handlers of this turn may have answered what is answered later.
-    if (!late_.busy() || delivered_again_ || !late_.calls().has_answers()) return nullptr;
+    if (!late_.busy() || delivered_again_ || !late_.calls().has_posts()) return nullptr;
     delivered_again_ = true;
     deliver();
     if (ready_first_ == no_connection) return nullptr;

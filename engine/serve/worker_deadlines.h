@@ -59,8 +59,13 @@ void Worker<Io>::set_deadline(Connection& connection) {
   const bool pings = connection.protocol == Protocol::websocket && !connection.paused && !stopping_;
   if (connection.late && quiet && !connection.sending && connection.drop_left == 0 && !pings)
       [[unlikely]] {
-    connection.deadline = DeadlineKind::none;
-    wheel_.clear(slot_of(connection));
+    if (late_.beats(connection)) {
+      connection.deadline = DeadlineKind::heartbeat;
+      wheel_.set(slot_of(connection), now_ms_ + options_.heartbeat_ms);
+    } else {
+      connection.deadline = DeadlineKind::none;
+      wheel_.clear(slot_of(connection));
+    }
     return;
   }
   DeadlineKind kind = DeadlineKind::idle;
@@ -143,6 +148,9 @@ void Worker<Io>::on_deadline(Connection& connection) {
       break;
     case DeadlineKind::ping:
       send_ping(connection);
+      break;
+    case DeadlineKind::heartbeat:
+      if (late_.beats(connection)) late_.beat(connection);
       break;
     case DeadlineKind::linger:
       counters_.add(base::Counter::limit_linger_timeout);

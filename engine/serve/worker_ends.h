@@ -36,6 +36,9 @@ template <class Io>
 void Worker<Io>::settle(Connection& connection) {
   using State = ConnectionState;
   const bool sent = connection.out.empty() && !connection.sending && !connection.late;
+  if (connection.peer_finished && connection.late && late_.has_stream(connection)) [[unlikely]] {
+    connection.broken = true;  // Nobody listens to an event stream behind its own end.
+  }
   if (connection.state == State::open && connection.peer_finished && !connection.paused) {
     // The peer will ask nothing more; a request that never became whole is dropped.
     connection.state = State::finishing;

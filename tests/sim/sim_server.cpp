@@ -68,7 +68,7 @@ bool SimServer::rest() {
 
 bool SimServer::wake_sleeper() {
   const rpc::LateCalls& calls = worker_->late().calls();
-  if (calls.has_answers()) return true;
+  if (calls.has_posts()) return true;
   const std::uint64_t due_ns = calls.next_ns();
   if (due_ns == 0 || due_ns > io().now_ns() + short_sleep_ns) return false;
   if (due_ns > io().now_ns()) io().advance(due_ns - io().now_ns());

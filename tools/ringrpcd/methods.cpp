@@ -46,6 +46,25 @@ void sleep_for(const Sleep& in, ringrpc::Deferred reply) {
   });
 }
 
+struct Ticks {
+  std::uint32_t count;
+  std::uint32_t ms;
+};
+
+struct Tick {
+  std::uint32_t n;
+};
+
+// Says `tick` every so often, and how often at the end.
+void tick(ringrpc::Stream stream, std::uint32_t done, Ticks in) {
+  if (stream.stop_requested()) return stream.stop();
+  if (done == in.count) return stream.answer(in.count);
+  std::move(stream).after(in.ms, [done, in](ringrpc::Stream woken) {
+    if (!woken.stop_requested()) woken.notify("tick", Tick{.n = done + 1});
+    tick(std::move(woken), done + 1, in);
+  });
+}
+
 void echo(ringrpc::Call& call, ringrpc::Reply& reply) {
   const ringrpc::JsonValue params = call.params();
   if (params.exists()) {
@@ -72,6 +91,8 @@ void add_methods(ringrpc::Server& server, std::uint32_t reply_size_max) {
     return Order{.orderId = in.orderId, .status = "shipped"};
   });
   server.method("sleep", sleep_for);
+  server.method("ticks",
+                [](const Ticks& in, ringrpc::Stream stream) { tick(std::move(stream), 0, in); });
   server.method("blob", [reply_size_max](ringrpc::Call& call, const Blob& in) {
     // What is larger than any reply is refused by the engine; it need not be larger still. Nobody
     // waits for the blob of a notification.

@@ -96,6 +96,9 @@ class Deferred {
   template <class F>
   void after(std::uint32_t ms, F then) &&;
 
+ protected:
+  [[nodiscard]] rpc::LateCall& late() const { return *late_; }
+
  private:
   using Run = void (*)(void* state, Call& call);
   using Destroy = void (*)(void* state);

@@ -170,7 +170,7 @@ inline constexpr std::uint32_t unsent_size_max = 256u << 10;
 // --- Calls --------------------------------------------------------------------------------------
 
 // Calls that are answered later and have not been. A connection over its limit is not read until
-// some of them end; in a batch, and over the worker's limit, one too many is -31001. 1,280 bytes
+// some of them end; in a batch, and over the worker's limit, one too many is -31001. 1,536 bytes
 // and two timers of 20 bytes each, touched by as many as there ever were at once.
 inline constexpr std::uint32_t in_flight_per_connection_max = 128;
 inline constexpr std::uint32_t in_flight_per_connection_max_max = 65'536;
@@ -181,6 +181,13 @@ inline constexpr std::uint32_t in_flight_max_max = 1u << 20;
 // bytes together, replies over 128 bytes until they are sent, replies that wait for those before
 // them. A call that finds no room is -31001, a reply -31004.
 inline constexpr std::uint32_t late_memory_size_max = 256u << 20;
+// Bytes of one call's notifications that wait for its peer, beside unsent_size_max in its
+// connection.
+inline constexpr std::uint32_t stream_queue_size_max = 256u << 10;
+// An event stream that says nothing for so long gets a comment: proxies give up on silent ones
+// after a minute or less.
+inline constexpr std::uint32_t heartbeat_ms = 15'000;
+inline constexpr std::uint32_t heartbeat_ms_min = timer_slot_ms;
 // How long a call may take that is answered later; 0 for as long as it likes. Then its peer is told
 // -31003 and its stop flag is raised.
 inline constexpr std::uint32_t call_timeout_ms = 0;

@@ -13,6 +13,7 @@
 //   void(Call&, Reply&)                              raw: params on demand, a writer for the result
 //   void(Deferred), and the above with a Deferred    answered later, from any thread (async.h)
 //   behind: (const P&, Deferred), (Call&, Deferred), (Call&, const P&, Deferred)
+//   the same with a Stream                           notifications first (stream.h)
 //
 // Rules: views in params live until the handler returns; a handler runs on its connection's worker,
 // many workers at the same time, and must not block (blocking() is for those that do); an exception
@@ -70,6 +71,7 @@ struct Options {
   std::uint32_t in_flight_max = limits::in_flight_max;  // of one worker
   std::uint32_t in_flight_per_connection_max = limits::in_flight_per_connection_max;
   std::uint32_t call_timeout_ms = limits::call_timeout_ms;  // of calls answered later; 0: none
+  std::uint32_t heartbeat_ms = limits::heartbeat_ms;        // of silent event streams
   std::uint32_t blocking_threads = limits::blocking_threads;
   std::uint32_t blocking_queue_max = limits::blocking_queue_max;
   std::uint32_t drain_delay_ms = limits::drain_delay_ms;  // the stop signal to the end of accepting
@@ -160,6 +162,7 @@ class Server {
     const fields::TypeInfo* params;
     const fields::TypeInfo* result;
     bool deferred;
+    bool streams;
     bool blocking;
   };
   template <typename F>
@@ -178,6 +181,7 @@ Server::Handler Server::handler_of(F handler, bool blocking) {
           .params = handlers::params_type<Callable>(),
           .result = handlers::result_type<Callable>(),
           .deferred = handlers::Shape<Callable>::deferred,
+          .streams = handlers::Shape<Callable>::streams,
           .blocking = blocking};
 }
 

@@ -84,7 +84,7 @@ void run(F& handler, Reply& reply, A&&... arguments) {
 // A handler that answers later, by the Deferred that is made here.
 template <typename F>
 void invoke_deferred(F& handler, bool strict, Call& call) {
-  Deferred deferred(call);
+  typename Shape<F>::Duty deferred(call);
   using Params = typename Shape<F>::Params;
   if constexpr (!std::is_void_v<Params>) {
     Params params{};

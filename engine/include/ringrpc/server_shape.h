@@ -5,6 +5,7 @@
 #include <ringrpc/async.h>
 #include <ringrpc/call.h>
 #include <ringrpc/result.h>
+#include <ringrpc/stream.h>
 
 #include <cstddef>
 #include <tuple>
@@ -73,25 +74,32 @@ struct Shape {
   using Second = std::remove_cvref_t<typename Signed::Second>;
   static constexpr bool takes_call = std::is_same_v<First, Call>;
   static constexpr bool raw = std::is_same_v<Second, Reply>;
-  // Answers later: its last argument is a Deferred.
-  static constexpr bool deferred = std::is_same_v<typename Signed::First, Deferred> ||
-                                   std::is_same_v<typename Signed::Second, Deferred> ||
-                                   (takes_call && std::is_same_v<typename Signed::Third, Deferred>);
+  // Answers later: its last argument is a Deferred, or a Stream.
+  template <typename T>
+  static constexpr bool is_duty = std::is_same_v<T, Deferred> || std::is_same_v<T, Stream>;
+  static constexpr bool deferred = is_duty<typename Signed::First> ||
+                                   is_duty<typename Signed::Second> ||
+                                   (takes_call && is_duty<typename Signed::Third>);
+  static constexpr bool streams = std::is_same_v<typename Signed::First, Stream> ||
+                                  std::is_same_v<typename Signed::Second, Stream> ||
+                                  std::is_same_v<typename Signed::Third, Stream>;
+  using Duty = std::conditional_t<streams, Stream, Deferred>;
   // The argument that params are decoded into, as it is written; void for none.
   using Candidate = std::conditional_t<takes_call, typename Signed::Second, typename Signed::First>;
-  using Argument = std::conditional_t<raw || std::is_same_v<Candidate, Deferred>, void, Candidate>;
+  using Argument = std::conditional_t<raw || is_duty<Candidate>, void, Candidate>;
   using Params = std::remove_cvref_t<Argument>;
   using Outcome = std::remove_cvref_t<typename Signed::Return>;
   using Value = typename Unwrapped<Outcome>::type;
 
-  static_assert((Signed::count <= 2 || (Signed::count == 3 && deferred)) &&
-                    !std::is_same_v<First, Reply>,
-                "ringrpc: a handler takes (P), (Call&, P), (Call&), (Call&, Reply&) or nothing, "
-                "and a Deferred behind (P), (Call&, P), (Call&) or nothing if it answers later");
+  static_assert(
+      (Signed::count <= 2 || (Signed::count == 3 && deferred)) && !std::is_same_v<First, Reply>,
+      "ringrpc: a handler takes (P), (Call&, P), (Call&), (Call&, Reply&) or nothing, "
+      "and a Deferred or Stream behind (P), (Call&, P), (Call&) or nothing if it answers later");
   static_assert(Signed::count != 2 || takes_call || deferred,
                 "ringrpc: the first of a handler's two arguments is ringrpc::Call&");
-  static_assert(!deferred || std::is_void_v<Outcome>,
-                "ringrpc: a handler that takes a Deferred answers by it and returns nothing");
+  static_assert(
+      !deferred || std::is_void_v<Outcome>,
+      "ringrpc: a handler that takes a Deferred or a Stream answers by it and returns nothing");
   static_assert(!raw || std::is_void_v<Outcome>,
                 "ringrpc: a handler that writes a Reply returns nothing beside it");
 };

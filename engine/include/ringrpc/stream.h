@@ -1,0 +1,100 @@
+#pragma once
+
+// Calls that send notifications before their result.
+//
+//   server.method("ticks", [](const Ticks& in, ringrpc::Stream stream) { ... });
+//
+// A peer on WebSocket, TCP, a Unix socket or stdio gets them as messages. Over HTTP it gets an
+// event stream (text/event-stream) when its Accept lists one and the call is in no batch: it begins
+// with the first notification, or with the first comment after 15 s of silence, so that an early
+// error is still a plain JSON reply. To any other peer only the answer is sent.
+
+#include <ringrpc/async.h>
+#include <ringrpc/call.h>
+#include <ringrpc/fields.h>
+
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace ringrpc {
+
+// What became of a notification.
+enum class Sent : std::uint8_t {
+  yes,       // it leaves behind those before it
+  no_room,   // not sent: the peer reads too slowly, or nobody has read what was sent before
+  unwanted,  // not sent: this peer takes no notifications for this call
+  stopped    // not sent: the call is to stop
+};
+
+// What happens to a notification when limits::stream_queue_size_max bytes wait for the peer.
+enum class WhenFull : std::uint8_t {
+  wait,      // Sent::no_room: the handler waits for room, or gives up
+  drop,      // Sent::no_room, counted: for what the next one makes obsolete
+  coalesce,  // it is kept, and the next one that finds no room replaces it, counted
+  close      // the peer's connection ends, counted
+};
+
+// A Deferred that may send notifications first.
+// Thread: as Deferred: any, one at a time. Notifications and the answer leave in the order in which
+//         they were made.
+// Cost:   a notification is written into memory of its own and copied once, when there is room.
+class Stream : public Deferred {
+ public:
+  Stream() = default;
+  explicit Stream(Call& call) noexcept : Deferred(call) {}
+  explicit Stream(Deferred&& source) noexcept : Deferred(std::move(source)) {}
+
+  // Requires: an answer to be due, for all of these.
+
+  void when_full(WhenFull policy) { set_policy(late(), policy); }
+  // Returns: whether the peer takes notifications at all.
+  [[nodiscard]] bool open() const { return is_open(late()); }
+
+  // Sends a notification with params of a reflected type, or with params that are JSON already.
+  template <class P>
+  Sent notify(std::string_view method, const P& params) {
+    Reply* event = begin(late(), method);
+    if (event == nullptr) return refuse(late());
+    event->encode(fields::type_of<P>(), &params);
+    return end(late());
+  }
+  Sent notify_json(std::string_view method, std::string_view params_json) {
+    Reply* event = begin(late(), method);
+    if (event == nullptr) return refuse(late());
+    event->result().raw(params_json);
+    return end(late());
+  }
+
+  // Blocks until half of the queue is free, or the call is to stop. Returns: whether there is room.
+  // Thread: any but a worker's: on the blocking pool, for example.
+  bool wait_for_room() { return block(late()); }
+
+  // The same without a thread: `then` is called on the worker with the Stream.
+  // Requires: as after().
+  template <class F>
+  void when_room(F then) && {
+    for_room(late());
+    std::move(*this).after(when_room_ms_max, std::move(then));
+  }
+  template <class F>
+  void after(std::uint32_t ms, F then) && {
+    static_cast<Deferred&&>(*this).after(
+        ms, [run = std::move(then)](Deferred woken) mutable { run(Stream(std::move(woken))); });
+  }
+
+ private:
+  static constexpr std::uint32_t when_room_ms_max = 0xFFFFFFFF;
+
+  static void set_policy(rpc::LateCall& late, WhenFull policy);
+  static bool is_open(const rpc::LateCall& late);
+  // Returns: what the params are written to; null when the notification is not to be made.
+  static Reply* begin(rpc::LateCall& late, std::string_view method);
+  static Sent refuse(const rpc::LateCall& late);
+  static Sent end(rpc::LateCall& late);
+  static bool block(rpc::LateCall& late);
+  static void for_room(rpc::LateCall& late);
+};
+
+}  // namespace ringrpc

@@ -1,0 +1,138 @@
+// What the owner of a Stream does with its notifications. Thread: any.
+
+#include <ringrpc/limits.h>
+#include <ringrpc/stream.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "engine/base/assert.h"
+#include "engine/rpc/late_calls.h"
+
+namespace ringrpc {
+namespace rpc {
+namespace {
+
+constexpr std::size_t event_capacity_min = 232;
+constexpr std::string_view event_begin = R"({"jsonrpc":"2.0","method":)";
+constexpr std::string_view params_begin = R"(,"params":)";
+
+LateEvent* make_event(LateCall& call, std::size_t capacity) {
+  if (!call.home.charge(sizeof(LateEvent) + capacity)) return nullptr;
+  void* const memory = ::operator new(sizeof(LateEvent) + capacity, std::nothrow);
+  if (memory != nullptr) return new (memory) LateEvent(call, capacity);
+  call.home.discharge(sizeof(LateEvent) + capacity);
+  return nullptr;
+}
+
+}  // namespace
+
+void LateCall::free_event(LateEvent* freed) {
+  if (freed == nullptr) return;
+  home.discharge(sizeof(LateEvent) + freed->capacity);
+  freed->~LateEvent();
+  ::operator delete(static_cast<void*>(freed));
+}
+
+bool LateCall::grow_event(void* owner, JsonWriter& writer, std::size_t need) {
+  LateCall& call = *static_cast<LateCall*>(owner);
+  const std::size_t size = writer.size() + need;
+  const std::size_t limit = call.home.options().reply_size_max;
+  if (size > limit) return false;
+  LateEvent* const larger =
+      make_event(call, std::min(std::max(2 * call.event->capacity, size), limit));
+  if (larger == nullptr) return false;
+  std::memcpy(larger->text(), writer.begin(), writer.size());
+  writer.relocate(larger->text(), larger->text() + larger->capacity);
+  call.free_event(std::exchange(call.event, larger));
+  return true;
+}
+
+Reply* LateCall::begin_event(std::string_view name) {
+  if (!streams || stop.load(std::memory_order_acquire) != StopReason::none) return nullptr;
+  RINGRPC_ASSERT(event == nullptr, index);
+  event = make_event(*this, event_capacity_min);
+  if (event == nullptr) return nullptr;
+  JsonWriter* out = new (event_writer_storage)
+      JsonWriter(event->text(), event->text() + event->capacity, &LateCall::grow_event, this);
+  out->bytes(event_begin);
+  out->begin_value();
+  out->string(name);
+  out->bytes(params_begin);
+  out->begin_value();
+  return new (event_storage) Reply(*out, true);
+}
+
+Sent LateCall::end_event() {
+  JsonWriter& out = *reinterpret_cast<JsonWriter*>(event_writer_storage);
+  const bool whole = out.complete();
+  out.bytes("}");
+  LateEvent* const made = std::exchange(event, nullptr);
+  made->size = out.size();
+  if (!out.ok() || !whole) {
+    free_event(made);
+    return Sent::unwanted;
+  }
+  const std::uint32_t size = static_cast<std::uint32_t>(made->size);
+  const std::uint32_t before = queued.load(std::memory_order_acquire);
+  // One of any size is taken when nothing waits.
+  if (before == 0 || before + size <= limits::stream_queue_size_max) {
+    queued.fetch_add(size, std::memory_order_relaxed);
+    home.push(*made);
+    return Sent::yes;
+  }
+  return when_full == WhenFull::coalesce ? coalesce(made) : lose(made);
+}
+
+// Keeps an event that found no room for when there is some. Returns: whether it is kept.
+Sent LateCall::coalesce(LateEvent* made) {
+  // This order, and the worker's of the same two, leave no event behind: either the worker sees it
+  // when it has sent the last one, or we see here that it has.
+  LateEvent* spare = latest.exchange(made, std::memory_order_seq_cst);
+  if (spare != nullptr) home.count_lost(LateCalls::Lost::coalesced);
+  if (queued.load(std::memory_order_seq_cst) != 0) {
+    free_event(spare);
+    return Sent::yes;
+  }
+  if (spare == nullptr) spare = make_event(*this, 0);
+  if (spare == nullptr) {
+    LateEvent* const mine = latest.exchange(nullptr, std::memory_order_acq_rel);
+    free_event(mine);
+    return mine == nullptr ? Sent::yes : Sent::no_room;
+  }
+  spare->size = 0;  // A nudge: it says nothing, and makes the worker look.
+  home.push(*spare);
+  return Sent::yes;
+}
+
+Sent LateCall::lose(LateEvent* made) {
+  if (when_full == WhenFull::close) {
+    made->size = 0;
+    made->closes = true;
+    home.push(*made);
+    return Sent::no_room;
+  }
+  free_event(made);
+  if (when_full == WhenFull::drop) home.count_lost(LateCalls::Lost::dropped);
+  return Sent::no_room;
+}
+
+}  // namespace rpc
+
+void Stream::set_policy(rpc::LateCall& late, WhenFull policy) { late.when_full = policy; }
+bool Stream::is_open(const rpc::LateCall& late) { return late.streams; }
+Reply* Stream::begin(rpc::LateCall& late, std::string_view method) {
+  return late.begin_event(method);
+}
+Sent Stream::refuse(const rpc::LateCall& late) {
+  if (!late.streams) return Sent::unwanted;
+  const bool stopped = late.stop.load(std::memory_order_acquire) != StopReason::none;
+  return stopped ? Sent::stopped : Sent::no_room;
+}
+Sent Stream::end(rpc::LateCall& late) { return late.end_event(); }
+bool Stream::block(rpc::LateCall& late) { return late.home.wait_for_room(late); }
+void Stream::for_room(rpc::LateCall& late) { late.wants_room = true; }
+
+}  // namespace ringrpc
