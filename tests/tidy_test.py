@@ -87,6 +87,8 @@ COLD = {  # file: {word: reason}
     "engine/rpc/guard.cpp": {"exceptions": "the one file that calls handlers in a try block"},
     "engine/rpc/late_calls.cpp": {
         "heap": "made with its worker; a long request's copy, charged"},
+    "engine/rpc/late_calls.h": {"lock": "threads that block for room"},
+    "engine/rpc/late_waits.cpp": {"lock": "threads that block for room, if there are any"},
     "engine/rpc/table.cpp": {
         "heap": "registration builds the next table",
         "lock": "writers of the table exclude each other; readers never lock"},

@@ -46,6 +46,9 @@ struct alignas(64) Connection {
   bool refused : 1 = false;           // over connections_max
   bool late : 1 = false;              // has exchanges that are answered later
   Protocol protocol : 2 = Protocol::http;
+  bool patient : 1 = false;              // it is not held to timeouts while the server serves
+  bool skips_line : 1 = false;           // lines: the rest of one that was refused is dropped
+  bool leaving : 1 = false;              // not HTTP: it ends when nothing is begun any more
   std::uint16_t input_first = no_input;  // receive buffers of this turn, in order
   std::uint16_t input_last = no_input;
   std::uint32_t ready_next = no_connection;
@@ -58,9 +61,9 @@ struct alignas(64) Connection {
   std::uint8_t mount : 4 = 0;  // where it was opened
   std::uint8_t pings_unanswered : 2 = 0;
   bool wants_room : 1 = false;  // notifications wait for what is unsent to leave
-  bool upgrading : 1 = false;  // it becomes one when its late HTTP calls are answered
-  std::uint8_t pong_size = 0;  // a pong was written last, and the kernel has nothing of it
-  std::uint32_t pong_end = 0;  // out.size then; when that is another now, it is not the last
+  bool upgrading : 1 = false;   // it becomes one when its late HTTP calls are answered
+  std::uint8_t pong_size = 0;   // a pong was written last, and the kernel has nothing of it
+  std::uint32_t pong_end = 0;   // out.size then; when that is another now, it is not the last
 
   // Returns: whether nothing has come that is still to be read.
   [[nodiscard]] bool idle_input() const { return partial == nullptr && input_first == no_input; }

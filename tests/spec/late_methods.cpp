@@ -21,33 +21,63 @@ struct Release {
   Json result;
 };
 
+struct Said {
+  Json value;
+};
+
+struct Say {
+  std::string key;
+  Json value;
+};
+
 // The calls that are held, by key. Thread: any.
 class Held {
  public:
-  void put(const std::string& key, Deferred reply) {
+  void put(const std::string& key, Stream reply) {
     std::lock_guard lock(mutex_);
     calls_[key] = std::move(reply);
   }
-  Deferred take(const std::string& key) {
+  Stream take(const std::string& key) {
     std::lock_guard lock(mutex_);
     const auto found = calls_.find(key);
     if (found == calls_.end()) return {};
-    Deferred reply = std::move(found->second);
+    Stream reply = std::move(found->second);
     calls_.erase(found);
     return reply;
+  }
+  // Returns: what became of a notification on the call that is held under that key.
+  std::string say(const std::string& key, const Said& what) {
+    std::lock_guard lock(mutex_);
+    const auto found = calls_.find(key);
+    if (found == calls_.end()) return "nobody";
+    switch (found->second.notify("said", what)) {
+      case Sent::yes:
+        return "sent";
+      case Sent::no_room:
+        return "no room";
+      case Sent::unwanted:
+        return "unwanted";
+      case Sent::stopped:
+        break;
+    }
+    return "stopped";
   }
 
  private:
   std::mutex mutex_;
-  std::map<std::string, Deferred> calls_;
+  std::map<std::string, Stream> calls_;
 };
 
 void add_held(Server& server) {
   const auto held = std::make_shared<Held>();
-  server.method("hold",
-                [held](const Key& in, Deferred reply) { held->put(in.key, std::move(reply)); });
+  server.method("hold", [held](const Key& in, Deferred reply) {
+    held->put(in.key, Stream(std::move(reply)));
+  });
+  server.method("open",
+                [held](const Key& in, Stream stream) { held->put(in.key, std::move(stream)); });
+  server.method("say", [held](const Say& in) { return held->say(in.key, {.value = in.value}); });
   server.method("release", [held](const Release& in) {
-    Deferred reply = held->take(in.key);
+    Stream reply = held->take(in.key);
     if (!reply) return false;
     reply.answer(in.result);
     return true;

@@ -180,6 +180,22 @@ bool read_websocket_block(const Block& block, const std::string& text, Conversat
   return true;
 }
 
+// An event stream: each line is an event's data, or a comment when it begins with a colon.
+Step read_stream(const Block& block, const std::string& text) {
+  Step step;
+  step.kind = Step::Kind::reply;
+  step.reply.stream = true;
+  step.reply.fields = {"Cache-Control: no-store", "Content-Type: text/event-stream",
+                       "Transfer-Encoding: chunked", "X-Accel-Buffering: no"};
+  if (block.argument == "last") step.reply.fields.emplace_back("Connection: close");
+  std::sort(step.reply.fields.begin(), step.reply.fields.end());
+  std::istringstream lines(expand(text));
+  for (std::string line; std::getline(lines, line);) {
+    step.reply.body += (line.starts_with(':') ? line : "data: " + line) + "\n\n";
+  }
+  return step;
+}
+
 // What happens without bytes.
 std::optional<Step> read_event(const Block& block) {
   Step step;
@@ -230,6 +246,11 @@ std::string read_block(const Block& block, const Variant& variant, Conversation&
   if (read_websocket_block(block, text, out, complaint)) return complaint;
   if (block.kind == "reply") {
     read_replies(block, text, out);
+    return {};
+  }
+  if (block.kind == "stream") {
+    out.steps.push_back(read_stream(block, text));
+    out.sockets_only = true;
     return {};
   }
   if (const std::optional<Step> step = read_event(block); step.has_value()) {

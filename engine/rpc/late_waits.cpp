@@ -1,0 +1,110 @@
+// What calls wait for, and what ends their waiting: timers, room, and reasons to stop.
+
+#include <ringrpc/limits.h>
+
+#include <utility>
+
+#include "engine/base/assert.h"
+#include "engine/rpc/guard.h"
+#include "engine/rpc/late_calls.h"
+
+namespace ringrpc::rpc {
+namespace {
+
+constexpr std::uint64_t ns_per_ms = 1'000'000;
+
+}  // namespace
+
+void* LateCalls::wait(LateCall& call, std::uint32_t ms, void (*run)(void*, Call&),
+                      void (*destroy)(void*)) {
+  RINGRPC_ASSERT(call.wait.run == nullptr, call.index);
+  call.wait.run = run;
+  call.wait.destroy = destroy;
+  // What has been asked to stop does not wait any more.
+  const bool stopped = call.stop.load(std::memory_order_relaxed) != StopReason::none;
+  timers_.set(wait_of(call), now() + (stopped ? 0 : ms * ns_per_ms));
+  return call.wait.state;
+}
+
+void LateCalls::run_wait(LateCall& call) {
+  timers_.clear(wait_of(call));
+  void (*const run)(void*, Call&) = std::exchange(call.wait.run, nullptr);
+  const char* const thrown = guarded_wait(run, call.wait.state, call.call());
+  if (thrown != nullptr) options_.counters->add(base::Counter::exceptions);
+}
+
+LateCall* LateCalls::expire(std::uint64_t now_ns) {
+  now_ns_ = now_ns;
+  if (dropped_.load(std::memory_order_relaxed) != 0) {
+    options_.counters->add(base::Counter::events_dropped, dropped_.exchange(0));
+  }
+  if (coalesced_.load(std::memory_order_relaxed) != 0) {
+    options_.counters->add(base::Counter::events_coalesced, coalesced_.exchange(0));
+  }
+  for (std::uint32_t name = 0; timers_.advance(now_ns, name);) {
+    LateCall& call = places_[name / timers_each];
+    if (name % timers_each == 0) return &call;
+    run_wait(call);
+  }
+  return nullptr;
+}
+
+void LateCalls::raise(LateCall& call, StopReason reason) {
+  StopReason none = StopReason::none;
+  // Release: pairs with the acquire in Call::stop_reason().
+  if (!call.stop.compare_exchange_strong(none, reason, std::memory_order_release,
+                                         std::memory_order_relaxed)) {
+    return;
+  }
+  if (call.wait.run != nullptr) run_wait(call);
+  if (blocked_.load(std::memory_order_acquire) == 0) return;
+  std::lock_guard lock(room_mutex_);
+  room_changed_.notify_all();
+}
+
+std::uint32_t LateCalls::cancel(std::string_view id) {
+  std::uint32_t found = 0;
+  // What waits in a call may answer, but nothing is taken out of the list here.
+  for (LateCall* call = holders_[holder_].first; call != nullptr; call = call->next) {
+    if (!call->wanted || call->told || call->id() != id) continue;
+    ++found;
+    raise(*call, StopReason::cancelled);
+  }
+  options_.counters->add(base::Counter::calls_cancelled, found);
+  return found;
+}
+
+void LateCalls::submit(LateCall& call) {
+  if (options_.blocking.submit(options_.blocking.state, call)) return;
+  options_.counters->add(base::Counter::limit_blocking_queue);
+  call.end = LateEnd::overloaded;
+  push(call);
+}
+
+void LateCalls::has_room(LateCall& call) {
+  if (call.wants_room) {
+    call.wants_room = false;
+    if (call.wait.run != nullptr) run_wait(call);
+  }
+  if (blocked_.load(std::memory_order_acquire) == 0) return;
+  std::lock_guard lock(room_mutex_);
+  room_changed_.notify_all();
+}
+
+bool LateCalls::wait_for_room(LateCall& call) {
+  const auto has_room = [&call] {
+    return call.queued.load(std::memory_order_acquire) <= limits::stream_queue_size_max / 2;
+  };
+  const auto stopped = [&call] {
+    return call.stop.load(std::memory_order_acquire) != StopReason::none;
+  };
+  blocked_.fetch_add(1, std::memory_order_acq_rel);
+  {
+    std::unique_lock lock(room_mutex_);
+    room_changed_.wait(lock, [&] { return has_room() || stopped(); });
+  }
+  blocked_.fetch_sub(1, std::memory_order_release);
+  return !stopped();
+}
+
+}  // namespace ringrpc::rpc
