@@ -151,6 +151,7 @@ class Worker {
   void settle(Connection& connection);
   void set_first_deadline(Connection& connection);
   void set_deadline(Connection& connection);
+  void set_late_deadline(Connection& connection);
   [[nodiscard]] std::uint64_t body_deadline_ms(const Partial& partial, std::uint64_t arrived) const;
   void on_deadline(Connection& connection);
   void release(Connection& connection);

@@ -43,6 +43,19 @@ std::uint64_t Worker<Io>::body_deadline_ms(const Partial& partial, std::uint64_t
   return deadline_ms;
 }
 
+// Nothing is due from the peer of a connection whose calls are in flight; a stream shows that it
+// lives.
+template <class Io>
+void Worker<Io>::set_late_deadline(Connection& connection) {
+  const bool beats = late_.beats(connection);
+  connection.deadline = beats ? DeadlineKind::heartbeat : DeadlineKind::none;
+  if (beats) {
+    wheel_.set(slot_of(connection), now_ms_ + options_.heartbeat_ms);
+  } else {
+    wheel_.clear(slot_of(connection));
+  }
+}
+
 // The one deadline that the connection's situation calls for.
 template <class Io>
 void Worker<Io>::set_deadline(Connection& connection) {
@@ -59,13 +72,7 @@ void Worker<Io>::set_deadline(Connection& connection) {
   const bool pings = connection.protocol == Protocol::websocket && !connection.paused && !stopping_;
   if (connection.late && quiet && !connection.sending && connection.drop_left == 0 && !pings)
       [[unlikely]] {
-    if (late_.beats(connection)) {
-      connection.deadline = DeadlineKind::heartbeat;
-      wheel_.set(slot_of(connection), now_ms_ + options_.heartbeat_ms);
-    } else {
-      connection.deadline = DeadlineKind::none;
-      wheel_.clear(slot_of(connection));
-    }
+    set_late_deadline(connection);
     return;
   }
   DeadlineKind kind = DeadlineKind::idle;
