@@ -64,6 +64,7 @@ void Loop::turn(int timeout_ms) {
     drain_all(now_ns);
   }
   dispatch(now_ns);
+  end_unanswered();
   wait(now_ns, timeout_ms);
   now_ns = base::monotonic_ns();
   drain_all(now_ns);

@@ -412,8 +412,10 @@ TEST(LineCall, ACallThatWaitsIsWokenByWhateverHappens) {
       Client unused("tcp://127.0.0.1:1");
       peer.accept(unused);
       peer.write(result(id_of(peer.read_line(unused)), "5") + "\n");
+      for (int i = 0; i < 3; ++i) EXPECT_NE("", peer.read_line(unused));
     });
     EXPECT_EQ(5, *client.call<int>("a"));
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(client.notify("b"));
     server.join();
     peer.close();
     peer.stop_listening();
