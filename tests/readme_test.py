@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Compiles or runs every block of README.md, so that it cannot promise what does not work.
+"""Compiles or runs every block of README.md and of the users' pages, so that they cannot promise
+what does not work.
 
   cpp      compiled with warnings as errors, linked against the library and run: until it ends, or
            as the server on the port of the text, which must answer a call and exit 0 on SIGTERM
+           (a server's main() returns its run())
   cmake    configured and built against an installed tree, with the first cpp block as server.cpp
   sh       run by bash in a scratch folder that has server.cpp and the programs
   console  lines after "$ " are run in one shell; what stands below each must be its output
@@ -114,7 +116,8 @@ class Bench:
             run(["cmake", "--install", self.build, "--prefix", self.prefix])
 
     def cpp(self, body):
-        port = free_port()
+        serves = re.search(r"\breturn \w+\.run\(", body) is not None
+        port = free_port() if serves else self.port
         source = os.path.join(self.scratch, "block.cpp")
         program = os.path.join(self.scratch, "block")
         with open(source, "w", encoding="ascii") as file:
@@ -123,7 +126,7 @@ class Bench:
         run([self.compiler, "-std=c++20", *WARNINGS, "-I", os.path.join(ROOT, "engine", "include"),
              source, "-o", program, os.path.join(self.build, "engine", "libringrpc.a"),
              *libraries, "-pthread"])
-        if ".run()" not in body:
+        if not serves:
             run([program])
             return
         with subprocess.Popen([program]) as process:
@@ -200,6 +203,7 @@ def check(bench, text):
     return failures, len(found)
 
 
+PAGES = {"README.md": 9, "engine/docs/client.md": 4}  # and the least number of blocks
 PLANTED = {
     "a wrong transcript": "```console\n$ echo 1\n2\n```\n",
     "a transcript without output": "```console\n$ true\nok\n```\n",
@@ -214,22 +218,24 @@ PLANTED = {
 
 def main():
     build, compiler = os.path.abspath(sys.argv[1]), sys.argv[2]
-    with open(os.path.join(ROOT, "README.md"), encoding="ascii") as file:
-        text = file.read()
     with tempfile.TemporaryDirectory(prefix="readme_test_") as scratch:
         bench = Bench(build, compiler, scratch)
         try:
             print("planted, each must fail:")
             unnoticed = [name for name, bad in PLANTED.items() if not check(bench, bad)[0]]
-            print("README.md:")
-            failures, count = check(bench, text)
+            failures = []
+            for page, least in PAGES.items():
+                print(f"{page}:")
+                with open(os.path.join(ROOT, page), encoding="ascii") as file:
+                    found, count = check(bench, file.read())
+                failures += [f"{page}: {failure}" for failure in found]
+                if count < least:
+                    failures.append(f"{page}: only {count} blocks were found")
             stop(bench.server)
         finally:
             bench.server.kill()
     for name in unnoticed:
         failures.append(f"not noticed: {name}")
-    if count < 8:
-        failures.append(f"only {count} blocks were found")
     for failure in failures:
         print(f"FAILED: {failure}")
     return 1 if failures else 0

@@ -5,11 +5,15 @@
 #include <gtest/gtest.h>
 #include <ringrpc/client.h>
 #include <ringrpc/server.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace ringrpc::client_test {
@@ -44,21 +48,45 @@ void add_methods(Server& server) {
       .method("crash", []() -> int { throw 1; });
 }
 
-// Parameter: the scheme of the URL.
+// A folder for a socket, gone with this.
+class Folder {
+ public:
+  Folder() { EXPECT_NE(nullptr, mkdtemp(path_)); }
+  ~Folder() { rmdir(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] std::string socket() const { return std::string(path_) + "/s"; }
+
+ private:
+  char path_[32] = "/tmp/ringrpc_served_XXXXXX";
+};
+
+// Parameter: the scheme of the client's URL.
 class Served : public testing::TestWithParam<std::string_view> {
  protected:
   void SetUp() override {
-    add_methods(server_);
-    ASSERT_TRUE(server_.start()) << server_.error();
-    client_.emplace(std::string(GetParam()) + "://" + server_.address() + "/rpc");
+    const std::string scheme(GetParam());
+    const bool local = scheme.starts_with("unix");
+    Options options;
+    options.workers = 1;
+    options.listen = scheme == "tcp" ? "tcp://127.0.0.1:0" : "127.0.0.1:0";
+    if (local) options.listen = (scheme == "unix" ? "unix:" : "unix-http:") + folder_.socket();
+    server_.emplace(options);
+    add_methods(*server_);
+    ASSERT_TRUE(server_->start()) << server_->error();
+    std::string url = scheme + "://" + server_->address();
+    if (scheme == "http" || scheme == "ws") url += "/rpc";
+    client_.emplace(local ? scheme + ":" + folder_.socket() : url);
     ASSERT_EQ("", client_->error());
   }
   void TearDown() override {
     client_.reset();
-    EXPECT_EQ(0, server_.stop());
+    EXPECT_EQ(0, server_->stop());
   }
+  [[nodiscard]] static bool over_websocket() { return GetParam().ends_with("ws"); }
 
-  Server server_{{.listen = "127.0.0.1:0", .workers = 1}};
+  Folder folder_;
+  std::optional<Server> server_;
   std::optional<Client> client_;
 };
 
@@ -145,7 +173,7 @@ TEST_P(Served, LargeMessagesGoBothWays) {
   EXPECT_EQ(4'000'000u, *client_->call<std::size_t>("size", text));
   EXPECT_EQ(-31004, client_->call<std::string>("blob", Blob{17'000'000}).error().code);
   const auto refused = client_->call<int>("size", std::vector{std::string(5'000'000, 'z')});
-  if (GetParam() == "ws") {  // a WebSocket says that with its close code
+  if (over_websocket()) {  // a WebSocket says that with its close code
     EXPECT_EQ(FailureKind::disconnected, refused.failure().kind);
     EXPECT_NE(std::string::npos, refused.sentence().find("1009")) << refused.sentence();
   } else {
@@ -156,14 +184,21 @@ TEST_P(Served, LargeMessagesGoBothWays) {
 
 TEST_P(Served, AStoppedServerIsAFailureAndAnotherClientGoesOn) {
   EXPECT_EQ(5, *client_->call<std::int64_t>("sum", Sum{2, 3}));
-  EXPECT_EQ(0, server_.stop());
+  EXPECT_EQ(0, server_->stop());
   const auto lost = client_->call<int>("sum", Sum{2, 3}, {.retries = 0});
   EXPECT_TRUE(lost.failed());
   EXPECT_EQ(0u, client_->in_flight());
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, Served, testing::Values("http", "ws"),
-                         [](const auto& one) { return std::string(one.param); });
+std::string name_of(const testing::TestParamInfo<std::string_view>& one) {
+  std::string name(one.param);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, Served,
+                         testing::Values("http", "ws", "tcp", "unix", "unix-http", "unix-ws"),
+                         name_of);
 
 }  // namespace
 }  // namespace ringrpc::client_test
