@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 #include <utility>
 
 #include "engine/base/assert.h"
@@ -139,9 +138,18 @@ Registry::RetiredList Registry::passed_locked() {
   const auto in_use = [](const Retired& one) {
     return one.method != nullptr && one.method->users.load(std::memory_order_acquire) != 0;
   };
-  const auto first_free = std::stable_partition(retired_.begin(), end, in_use);
-  RetiredList freed(std::make_move_iterator(first_free), std::make_move_iterator(end));
-  retired_.erase(first_free, end);
+  // By hand: clang refuses the temporary buffer of libstdc++'s std::stable_partition.
+  RetiredList freed;
+  auto kept = retired_.begin();
+  for (auto one = retired_.begin(); one != end; ++one) {
+    if (!in_use(*one)) {
+      freed.push_back(std::move(*one));
+    } else {
+      if (kept != one) *kept = std::move(*one);
+      ++kept;
+    }
+  }
+  retired_.erase(kept, end);
   return freed;
 }
 
