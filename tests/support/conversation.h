@@ -22,12 +22,9 @@ struct ExpectedReply {
   std::string body;
   // The length that a response without a body announces (to HEAD); none: the body's own.
   std::optional<std::size_t> announced;
-<<<<<<< HEAD
   bool line = false;                         // no response: the body, and LF
   std::vector<std::string> more_lines = {};  // which come with it, in any order
-=======
-  bool stream = false;  // an event stream in chunks; body is what they hold
->>>>>>> 5d3ed97 (tests: show what event streams say, and when there is none)
+  bool stream = false;                       // an event stream in chunks; body is what they hold
 
   std::optional<std::vector<std::string>> frames;  // of a WebSocket, in place of all of this
 

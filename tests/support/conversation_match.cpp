@@ -103,7 +103,6 @@ std::string compare_head(const ExpectedReply& expected, const Head& head) {
   return "length " + std::to_string(*head.length) + " in place of " + std::to_string(length);
 }
 
-<<<<<<< HEAD
 // Several lines, in any order.
 Match match_lines(const ExpectedReply& expected, std::string_view bytes) {
   std::vector<std::string> missing = expected.more_lines;
@@ -116,7 +115,10 @@ Match match_lines(const ExpectedReply& expected, std::string_view bytes) {
     if (found == missing.end()) return wrong("line " + shown(bytes.substr(at)));
     missing.erase(found);
     at = end + 1;
-=======
+  }
+  return {.state = MatchState::matched, .size = at, .complaint = {}};
+}
+
 // Compares a body in chunks, of any sizes, with what they must hold together.
 Match match_chunks(const ExpectedReply& expected, std::string_view bytes, std::size_t at) {
   std::string body;
@@ -137,12 +139,10 @@ Match match_chunks(const ExpectedReply& expected, std::string_view bytes, std::s
   }
   if (body != expected.body) {
     return wrong("stream " + shown(body) + "\n in place of " + shown(expected.body));
->>>>>>> 5d3ed97 (tests: show what event streams say, and when there is none)
   }
   return {.state = MatchState::matched, .size = at, .complaint = {}};
 }
 
-<<<<<<< HEAD
 Match match_line(const ExpectedReply& expected, std::string_view bytes) {
   if (!expected.more_lines.empty()) return match_lines(expected, bytes);
   const std::string line = expected.body + "\n";
@@ -154,8 +154,6 @@ Match match_line(const ExpectedReply& expected, std::string_view bytes) {
   return {.state = MatchState::matched, .size = count, .complaint = {}};
 }
 
-=======
->>>>>>> 5d3ed97 (tests: show what event streams say, and when there is none)
 }  // namespace
 
 Match match_reply(const ExpectedReply& expected, std::string_view bytes) {
