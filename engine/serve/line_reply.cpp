@@ -67,7 +67,10 @@ std::string line_error(std::uint16_t status, std::string_view reason) {
   if (status == 400) code = rpc::ErrorCode::parse_error;
   if (status == 408) code = rpc::ErrorCode::timed_out;
   std::string text = R"({"jsonrpc":"2.0","error":)";
-  text.append(rpc::error_object(code)).append(R"(,"data":{"reason":")").append(reason).append("\"");
+  // The cause is another than the one that the error has as a rule.
+  const std::string_view object = rpc::error_object(code);
+  text.append(object.substr(0, object.find(R"(,"data":)")));
+  text.append(R"(,"data":{"reason":")").append(reason).append("\"");
   if (status == 503) text += R"(,"retryAfterMs":1000)";
   return text + R"(}},"id":null})";
 }

@@ -34,7 +34,7 @@ std::string Client::step(std::mt19937_64& random, const Excuses& excuses) {
     return {};
   }
   if (random() % 100 < habits_.fin_early) {
-    io_.client_fin(id_);
+    finish();
     left_ = true;
     return {};
   }
@@ -84,10 +84,61 @@ void Client::write_some(std::size_t most, bool to_the_end) {
   }
 }
 
+// On lines the end of what is said ends the last line.
+void Client::finish() {
+  io_.client_fin(id_);
+  if (!habits_.lines || written_bytes_ == 0) return;
+  if (written_bytes_ < script_[written_requests_].head_size) {
+    torn_ = true;
+  } else {
+    ++written_requests_;
+  }
+  written_bytes_ = 0;
+}
+
+// Answers come in order here, since no handler answers later. Nothing is said of some requests.
+std::string Client::read_lines(const Excuses& excuses) {
+  for (std::size_t end = heard_.find('\n'); end != std::string::npos; end = heard_.find('\n')) {
+    const std::string line = heard_.substr(0, end);
+    heard_.erase(0, end + 1);
+    std::string complaint = take_line(line, excuses);
+    if (!complaint.empty()) return complaint;
+  }
+  while (answered_ < written_requests_ && script_[answered_].silent) ++answered_;
+  return {};
+}
+
+std::string Client::take_line(const std::string& line, const Excuses& excuses) {
+  const auto says = [&line](std::string_view text) { return line.find(text) != line.npos; };
+  if (ended_) return complain("an answer after the last one", line);
+  const bool late = excuses.time && says(R"("data":{"reason":"body_rate_min"}},"id":null})");
+  const bool crowded = excuses.crowd && heard_of_ == 0 && says(R"("reason":"connections_max")");
+  const bool no_room = excuses.memory && says(R"("reason":"partial_pool_size")");
+  if (late || crowded || no_room) {
+    ended_ = disturbed_ = true;
+    return {};
+  }
+  while (answered_ < written_requests_ && script_[answered_].silent) ++answered_;
+  if (answered_ == written_requests_ && torn_) {
+    torn_ = false;
+    return says(R"("error":)") ? std::string() : complain("half a message was answered", line);
+  }
+  // A line that is too long is answered before its end.
+  const bool begun =
+      answered_ < written_requests_ || (answered_ == written_requests_ && written_bytes_ > 0);
+  if (!begun) return complain("an answer that nobody asked for", line);
+  const Answer& answer = script_[answered_].answer;
+  const bool right = line == answer.body || (!answer.or_body.empty() && line == answer.or_body);
+  if (!right && !(excuses.memory && says("\"code\":-31004"))) return complain("another body", line);
+  heard_of_ = ++answered_;
+  return {};
+}
+
 std::string Client::read(const Excuses& excuses) {
   const std::string more = io_.client_read(id_);
   if (!more.empty()) moved_ = true;
   heard_ += more;
+  if (habits_.lines) return read_lines(excuses);
   for (;;) {
     const std::size_t end = heard_.find(head_end);
     if (end == std::string::npos) break;
@@ -172,7 +223,7 @@ void Client::leave(std::mt19937_64& random) {
   if (left_) return;
   left_ = true;
   const std::uint64_t way = random() % 3;
-  if (way == 0) io_.client_fin(id_);
+  if (way == 0) finish();
   if (way == 1) io_.client_reset(id_);
   // Else it stays and says nothing more.
 }
@@ -181,7 +232,7 @@ void Client::count(std::map<std::string, std::uint64_t>& certainly,
                    std::map<std::string, std::uint64_t>& possibly) const {
   for (std::size_t i = 0; i < script_.size(); ++i) {
     for (const auto& [method, times] : script_[i].answer.started) {
-      if (i < answered_) certainly[method] += times;
+      if (i < (habits_.lines ? heard_of_ : answered_)) certainly[method] += times;
       if (i < written_requests_) possibly[method] += times;
     }
     if (i < written_requests_ && !script_[i].answer.or_body.empty()) ++possibly["sometimes"];

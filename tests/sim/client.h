@@ -27,6 +27,7 @@ class Client {
  public:
   struct Habits {
     std::uint32_t write_max = 1;  // bytes of one write
+    bool lines = false;           // speaks lines of JSON, and no HTTP
     bool pipelines = false;       // does not wait for answers
     bool reads_slowly = false;    // stops reading now and then
     bool waits_for_continue = true;
@@ -64,6 +65,9 @@ class Client {
   void write_some(std::size_t most, bool to_the_end);
   [[nodiscard]] std::size_t limit_of_writing(bool to_the_end) const;
   std::string read(const Excuses& excuses);
+  std::string read_lines(const Excuses& excuses);
+  std::string take_line(const std::string& line, const Excuses& excuses);
+  void finish();
   std::string take_answer(const std::string& head, const std::string& body, const Excuses& excuses);
   std::string complain(const std::string& what, const std::string& heard) const;
 
@@ -74,6 +78,8 @@ class Client {
   std::size_t written_requests_ = 0;  // in whole
   std::size_t written_bytes_ = 0;     // of the next one
   std::size_t answered_ = 0;
+  std::size_t heard_of_ = 0;   // requests up to the last one that was answered in so many words
+  bool torn_ = false;          // its end has made a line of half a message
   bool may_continue_ = false;  // 100 has come for the next answer
   bool stopped_reading_ = false;
   bool left_ = false;

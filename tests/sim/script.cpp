@@ -372,6 +372,30 @@ Weights Weights::swarm(std::mt19937_64& random) {
   return weights;
 }
 
+Weights Weights::of_lines() const {
+  Weights weights = *this;
+  for (const Kind kind : {chunked, refused, plain, expects, bad_head, closing}) {
+    weights.weight[kind] = 0;
+  }
+  return weights;
+}
+
+std::vector<Request> as_lines(std::mt19937_64& random, const std::vector<Request>& http) {
+  std::vector<Request> lines;
+  for (Request line : http) {
+    line.bytes.erase(0, line.head_size);
+    if (line.bytes.empty()) continue;  // An empty line is no message.
+    line.silent = line.answer.status == 204;
+    line.answer.close = false;
+    line.head_size = line.bytes.size();
+    line.bytes += below(random, 4) == 0 ? "\r\n" : "\n";
+    if (below(random, 8) == 0) line.bytes += below(random, 2) == 0 ? "\n" : " \t\r\n";
+    lines.push_back(std::move(line));
+  }
+  while (!lines.empty() && lines.back().silent) lines.pop_back();
+  return lines;
+}
+
 std::vector<Request> make_script(std::mt19937_64& random, const Weights& weights,
                                  const ServerLimits& limits, const std::string& name,
                                  const std::string& peer, std::uint32_t length) {

@@ -30,10 +30,15 @@ struct Answer {
 
 struct Request {
   std::string bytes;
+  bool silent = false;        // there is no answer, whatever `answer` says
   std::size_t head_size = 0;  // of bytes; the client waits there when it expects 100
   bool expects_continue = false;
   Answer answer;
 };
+
+// Returns: the same message and its answer as lines of JSON; what only HTTP can say becomes a call.
+// A message of which HTTP says that it was accepted has no answer, and is not the last.
+std::vector<Request> as_lines(std::mt19937_64& random, const std::vector<Request>& http);
 
 // How often a script draws each kind of request. A kind with weight 0 never comes.
 struct Weights {
@@ -56,6 +61,8 @@ struct Weights {
   std::uint32_t weight[count] = {};
 
   static Weights swarm(std::mt19937_64& random);
+  // The same without what only HTTP has.
+  [[nodiscard]] Weights of_lines() const;
 };
 
 // Returns: up to `length` requests; one that ends the connection is the last. `name` makes the

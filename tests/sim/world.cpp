@@ -52,9 +52,12 @@ void World::connect() {
   habits.fin_early = random_() % 6 == 0 ? 3 : 0;
   if (hoards_) habits.write_max = one_of(random_, {300u, 100'000u});
   const std::uint32_t length = hoards_ ? 40 : one_of(random_, {0u, 1u, 3u, 10u, 40u});
-  std::vector<Request> script =
-      make_script(random_, weights_, limits_, "c" + std::to_string(number), text, length);
-  clients_.push_back(std::make_unique<Client>(worker_->io(), worker_->io().connect(peer),
+  habits.lines = random_() % 3 == 0;
+  std::vector<Request> script = make_script(random_, habits.lines ? weights_.of_lines() : weights_,
+                                            limits_, "c" + std::to_string(number), text, length);
+  if (habits.lines) script = as_lines(random_, script);
+  const std::uint32_t listener = habits.lines ? 1 : 0;
+  clients_.push_back(std::make_unique<Client>(worker_->io(), worker_->io().connect(peer, listener),
                                               std::move(script), habits));
 }
 

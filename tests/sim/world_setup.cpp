@@ -60,6 +60,7 @@ void World::choose_options() {
     options_.segments = one_of(random_, {1u, 3u, 10u, 100u});
     options_.large_replies_size_max = one_of(random_, {4096u, 100'000u, 1u << 20});
   }
+  options_.doors = {{}, {.protocol = serve::Protocol::lines}};
   if (hoards_) hoard();
   limits_ = {options_.message_size_max, options_.reply_size_max, options_.batch_length_max};
   clients_max_ = 1 + static_cast<std::uint32_t>(random_() % 24);
