@@ -44,6 +44,9 @@ serve::WorkerOptions House::small() {
   options.connections_max = 8;
   options.receive_buffers = 16;
   options.segments = 1024;
+  options.doors = {{},
+                   {.protocol = serve::Protocol::lines},
+                   {.protocol = serve::Protocol::lines, .patient = true}};
   return options;
 }
 
@@ -69,12 +72,12 @@ void House::add_methods() {
       [](Call&, const Blob& in) { return std::string(static_cast<std::size_t>(in.bytes), 'x'); });
 }
 
-House::ClientId House::connect() {
+House::ClientId House::connect(std::uint32_t listener) {
   io::Address peer;
   peer.bytes[10] = peer.bytes[11] = 0xFF;
   peer.bytes[12] = 127;
   peer.bytes[15] = 1;
-  const ClientId client = io().connect(peer);
+  const ClientId client = io().connect(peer, listener);
   turn_until_idle();
   return client;
 }

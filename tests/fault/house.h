@@ -23,10 +23,11 @@ class House final : public serve::Oracle {
   explicit House(const serve::WorkerOptions& options = small());
   ~House() override;
 
-  // A few connections and buffers: nothing here needs more.
+  // A few connections and buffers: nothing here needs more. The first listener speaks HTTP, the
+  // second one lines of JSON, and so does the third, whose peers are not held to timeouts.
   static serve::WorkerOptions small();
 
-  ClientId connect();
+  ClientId connect(std::uint32_t listener = 0);
   // Writes, turns until nothing happens any more, and returns what has come back.
   std::string say(ClientId client, std::string_view bytes);
   // The same over a connection of its own, which ends afterwards.

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -38,6 +39,17 @@ Socket::Socket(std::uint16_t port, const char* from) {
   const sockaddr_in target = address_of("127.0.0.1", port);
   if (bind(fd_, reinterpret_cast<const sockaddr*>(&source), sizeof(source)) != 0 ||
       connect(fd_, reinterpret_cast<const sockaddr*>(&target), sizeof(target)) != 0) {
+    close(fd_);
+    fd_ = -1;
+  }
+}
+
+Socket::Socket(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     close(fd_);
     fd_ = -1;
   }

@@ -16,6 +16,8 @@ class Socket {
   Socket() = default;
   // Connects to a port of 127.0.0.1, from an address of the loopback network ("127.0.0.2").
   explicit Socket(std::uint16_t port, const char* from = "127.0.0.1");
+  // Connects to a path.
+  explicit Socket(const std::string& path);
   Socket(Socket&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
   Socket& operator=(Socket&& other) noexcept;
   ~Socket();
