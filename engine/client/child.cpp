@@ -1,6 +1,7 @@
 #include "engine/client/child.h"
 
 #include <poll.h>
+#include <ringrpc/limits_client.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -14,9 +15,6 @@ extern char** environ;
 
 namespace ringrpc::client {
 namespace {
-
-constexpr int end_wait_ms = 2'000;   // from the end of its stdin to SIGTERM
-constexpr int term_wait_ms = 1'000;  // and on to SIGKILL
 
 // Waits until the process has ended. Returns: whether it has.
 bool wait_for(pid_t pid, int timeout_ms) {
@@ -56,9 +54,9 @@ int Child::open(const std::vector<std::string>& command) {
 
 void Child::close() {
   if (pid_ < 0) return;
-  if (!wait_for(pid_, end_wait_ms)) {
+  if (!wait_for(pid_, limits::child_end_timeout_ms)) {
     kill(pid_, SIGTERM);
-    if (!wait_for(pid_, term_wait_ms)) kill(pid_, SIGKILL);
+    if (!wait_for(pid_, limits::child_term_timeout_ms)) kill(pid_, SIGKILL);
   }
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }

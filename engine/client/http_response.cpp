@@ -1,5 +1,7 @@
 #include "engine/client/http_response.h"
 
+#include <ringrpc/limits_client.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -126,7 +128,7 @@ ResponseReader::Status ResponseReader::take_head(const char*& cursor, const char
     begun_ = true;
     std::string& text = head_.text;
     const std::size_t before = text.size();
-    const std::size_t room = HeadLimits::size_max + head_end.size() - before;
+    const std::size_t room = limits::response_head_size_max + head_end.size() - before;
     const std::size_t taken = std::min(room, static_cast<std::size_t>(end - cursor));
     text.append(cursor, taken);
     const std::size_t checked = std::min(text.size(), version.size());
@@ -137,10 +139,11 @@ ResponseReader::Status ResponseReader::take_head(const char*& cursor, const char
     const std::size_t at = text.find(head_end, from);
     if (at == std::string::npos) {
       cursor += taken;
-      if (text.size() > HeadLimits::size_max) return fail("the response's head is too large");
+      if (text.size() > limits::response_head_size_max)
+        return fail("the response's head is too large");
       continue;
     }
-    if (at + head_end.size() > HeadLimits::size_max) {
+    if (at + head_end.size() > limits::response_head_size_max) {
       return fail("the response's head is too large");
     }
     cursor += at + head_end.size() - before;
@@ -150,7 +153,7 @@ ResponseReader::Status ResponseReader::take_head(const char*& cursor, const char
       choose_body();
       return Status::head;
     }
-    if (++interims_ > HeadLimits::interims_max) return fail("too many interim responses");
+    if (++interims_ > limits::interim_responses_max) return fail("too many interim responses");
     const unsigned interims = interims_;
     start();
     interims_ = interims;

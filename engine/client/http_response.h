@@ -11,13 +11,6 @@
 
 namespace ringrpc::client {
 
-struct HeadLimits {
-  // Bytes of one head beyond which the response is refused, interim ones counted each.
-  static constexpr std::size_t size_max = std::size_t{64} << 10;
-  // Interim (1xx) responses before the one that counts.
-  static constexpr unsigned interims_max = 32;
-};
-
 // What the head of a response says.
 struct ResponseHead {
   std::string text;  // status line and fields with their line ends, as they came

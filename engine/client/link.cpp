@@ -1,6 +1,7 @@
 #include "engine/client/link.h"
 
 #include <poll.h>
+#include <ringrpc/limits_client.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,13 +11,6 @@
 #include "engine/client/http_request.h"
 
 namespace ringrpc::client {
-namespace {
-
-// Bytes that are taken in for one link before others get their turn.
-constexpr std::size_t receive_size_max = std::size_t{256} << 10;
-
-}  // namespace
-
 Link::Item Link::fail(FailureKind kind, std::string sentence) {
   failure_ = kind;
   sentence_ = std::move(sentence);
@@ -91,7 +85,7 @@ void Link::on_ready(short events) {
   if ((events & (POLLIN | POLLHUP | POLLERR)) != 0) {
     RINGRPC_ASSERT(piece_.empty());  // All was taken before more is asked for.
     forget_read();
-    std::size_t room = receive_size_max;
+    std::size_t room = limits::client_receive_size_max;
     while (room > 0 && ended_ > 0) {
       const std::int64_t received = socket_.receive(in_, room);
       if (received == -EAGAIN) break;

@@ -1,5 +1,6 @@
 // Link: the WebSocket handshake, and one message a frame after it.
 
+#include <ringrpc/limits_client.h>
 #include <sys/random.h>
 
 #include <array>
@@ -16,9 +17,6 @@
 
 namespace ringrpc::client {
 namespace {
-
-// Pongs that a server does not read are not kept for it.
-constexpr std::size_t unsent_pongs_max = std::size_t{64} << 10;
 
 // Fills with bytes that no page or proxy can foresee (RFC 6455, section 10.3).
 template <std::size_t size>
@@ -103,7 +101,7 @@ void Link::send_close(std::uint16_t code) {
 Link::Item Link::take_control() {
   const std::string_view payload = decoder_.payload();
   if (decoder_.opcode() == ws::Opcode::ping) {
-    if (socket_.unsent() < unsent_pongs_max) send_frame(ws::Opcode::pong, payload);
+    if (socket_.unsent() < limits::unsent_pongs_max) send_frame(ws::Opcode::pong, payload);
     (void)socket_.flush();
     return Item::nothing;
   }

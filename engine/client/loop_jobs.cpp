@@ -255,7 +255,17 @@ void Loop::end_try(Job& job, Failure failure) {
   } else if (job.is_raw()) {
     read_raw_reply(document_, exchange.body, end);
   }
+  // Of a batch in which something has run, nothing is sent again.
+  const bool ran = std::any_of(exchange.answers.begin(), exchange.answers.end(),
+                               [](const JsonAnswer& answer) { return answer.ok(); });
+  if (ran) return finish(job, std::move(failure));
   const Retries::Verdict verdict = job.retries.judge(end, options_, backoff_);
+  const std::uint64_t due_ns =
+      now_ns + static_cast<std::uint64_t>(job.retries.wait_ms() * ns_per_ms);
+  if (verdict == Retries::Verdict::again && due_ns >= job.deadline_ns) {
+    // There is no time for it: better this answer than none.
+    return finish(job, std::move(failure));
+  }
   if (verdict != Retries::Verdict::stands) {
     deliveries_.push_back({.kind = Delivery::Kind::retry,
                            .number = job.number,
@@ -267,7 +277,7 @@ void Loop::end_try(Job& job, Failure failure) {
   exchange.failure = std::move(failure);
   ++stats_.retries;
   job.state = Job::State::delayed;
-  job.due_ns = now_ns + static_cast<std::uint64_t>(job.retries.wait_ms() * ns_per_ms);
+  job.due_ns = due_ns;
   set_timer(job);
 }
 

@@ -1,5 +1,7 @@
 // What connections say: replies to their jobs, notifications to whom they concern.
 
+#include <ringrpc/limits_client.h>
+
 #include <algorithm>
 
 #include "engine/client/loop.h"
@@ -8,9 +10,6 @@ namespace ringrpc::client {
 namespace {
 
 constexpr std::uint64_t ns_per_ms = 1'000'000;
-
-// How long the rest of a response may take that nobody waits for, before its connection is closed.
-constexpr std::uint64_t rest_wait_ns = 1'000 * ns_per_ms;
 
 constexpr int ok_status = 200;
 
@@ -110,7 +109,9 @@ void Loop::on_unreachable(const Failure& failure, std::uint64_t now_ns) {
   }
 }
 
-void Loop::leave(Wire& wire, std::uint64_t now_ns) { wire.deadline_ns = now_ns + rest_wait_ns; }
+void Loop::leave(Wire& wire, std::uint64_t now_ns) {
+  wire.deadline_ns = now_ns + limits::response_rest_timeout_ms * ns_per_ms;
+}
 
 void Loop::on_head(Wire& wire, std::uint64_t now_ns) {
   if (wire.job == nullptr) return;

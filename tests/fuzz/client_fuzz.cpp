@@ -4,6 +4,7 @@
 // of messages.
 
 #include <ringrpc/client.h>
+#include <ringrpc/limits_client.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -61,7 +62,7 @@ std::string read_response(std::string_view bytes, std::size_t first, std::size_t
   if (status == ResponseReader::Status::failed) return "failed: " + reader.sentence();
   RINGRPC_ASSERT(status == ResponseReader::Status::done);
   const ResponseHead& head = reader.head();
-  RINGRPC_ASSERT(head.status >= 100 && head.text.size() <= HeadLimits::size_max);
+  RINGRPC_ASSERT(head.status >= 100 && head.text.size() <= limits::response_head_size_max);
   (void)head.field("Retry-After");
   return std::to_string(head.status) + (head.keep_alive ? " kept " : " ends ") +
          (head.event_stream ? "events " : "") + std::to_string(used) + "\n" + head.text + body;

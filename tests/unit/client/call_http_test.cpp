@@ -2,6 +2,7 @@
 // rules. Method: a scripted server on the loopback, in the same thread.
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -235,6 +236,65 @@ TEST(HttpCall, AServerThatAsksForTooLongIsNotWaitedFor) {
   EXPECT_EQ(FailureKind::http_status, call.wait().failure().kind);
   EXPECT_FALSE(call.wait().failure().may_have_run);
   EXPECT_TRUE(given_up);
+}
+
+TEST(HttpCall, ATryThatWouldComeTooLateIsNotWaitedFor) {
+  Peer peer;
+  Client client(peer.url("http"), fast(3));
+  Started call(client, "[1]", {.timeout_ms = 10'000});
+  peer.accept(client);
+  peer.write(
+      http(error(id_of(peer.read_request(client)), -31001), "Retry-After: 11\r\n", "503 Busy"));
+  EXPECT_EQ(-31001, call.wait().error().code);
+  EXPECT_EQ(1u, client.stats().sent);
+}
+
+TEST(HttpCall, ABatchOfWhichSomethingHasRunIsNotSentAgain) {
+  Peer peer;
+  Client client(peer.url("http"), fast(3));
+  Batch batch;
+  const auto first = batch.call<int>("a");
+  const auto second = batch.call<int>("b");
+  std::optional<Batch> answered;
+  client.start(std::move(batch), [&](Batch&& came) { answered.emplace(std::move(came)); });
+  peer.accept(client);
+  peer.read_request(client);
+  peer.write(http("[" + result("1", "5") + "," + error("2", -31001) + "]", "", "503 Busy"));
+  ASSERT_TRUE(turn_until(client, [&] { return answered.has_value(); }));
+  EXPECT_EQ(5, *answered->take(first));
+  EXPECT_EQ(-31001, answered->take(second).error().code);
+}
+
+TEST(HttpCall, ABodyHasALimitInEachFrame) {
+  const std::string reply = result("1", "5");
+  for (const std::size_t size : {99u, 100u, 101u}) {
+    const std::string body = reply + std::string(size - reply.size(), ' ');
+    for (int kind = 0; kind < 4; ++kind) {
+      Peer peer;
+      ClientOptions options = fast();
+      // Of an event the name of its field counts too: "data:".
+      options.reply_size_max = kind == 2 ? 105 : 100;
+      Client client(peer.url("http"), options);
+      Started call(client);
+      peer.accept(client);
+      peer.read_request(client);
+      peer.write(kind == 3 ? "HTTP/1.1 200 OK\r\n\r\n" + body : framed(kind, body));
+      if (kind == 3) peer.finish();
+      const FailureKind expected = size > 100 ? FailureKind::too_large : FailureKind::none;
+      EXPECT_EQ(expected, call.wait().failure().kind) << size << " in " << kind;
+    }
+  }
+}
+
+TEST(HttpCall, EachAddressOfAHostIsTried) {
+  Peer peer;
+  std::string url = peer.url("http");
+  url.replace(url.find("127.0.0.1"), 9, "localhost");  // often [::1] first
+  Client client(url, fast());
+  Started call(client);
+  peer.accept(client);
+  peer.write(http(result(id_of(peer.read_request(client)), "3")));
+  EXPECT_EQ(3, *call.wait());
 }
 
 TEST(HttpCall, AnIdempotentCallIsSentAgainWhenItsConnectionEnds) {

@@ -4,6 +4,7 @@
 // offset.
 
 #include <gtest/gtest.h>
+#include <ringrpc/limits_client.h>
 
 #include <string>
 #include <string_view>
@@ -114,7 +115,7 @@ TEST(Response, InterimResponsesArePassedOver) {
   text += ok + "Content-Length: 1\r\n\r\nx";
   EXPECT_EQ("x", read(text, false).body);
   std::string many;
-  for (unsigned i = 0; i < HeadLimits::interims_max; ++i) many += "HTTP/1.1 100 x\r\n\r\n";
+  for (unsigned i = 0; i < limits::interim_responses_max; ++i) many += "HTTP/1.1 100 x\r\n\r\n";
   EXPECT_TRUE(read_parts({many + ok + "Content-Length: 0\r\n\r\n"}, false).done);
   EXPECT_EQ("too many interim responses",
             read_parts({many + "HTTP/1.1 100 x\r\n\r\n"}, false).sentence);
@@ -203,16 +204,18 @@ TEST(Response, AnEndAtAnyByteIsSaidToBeOne) {
 
 TEST(Response, AHeadHasALimit) {
   const std::string before = ok + "Content-Length: 0\r\nX: ";
-  for (const std::size_t size : {HeadLimits::size_max - 1, HeadLimits::size_max}) {
+  for (const std::size_t size :
+       {limits::response_head_size_max - 1, limits::response_head_size_max}) {
     const std::string text = before + std::string(size - before.size() - 4, 'x') + "\r\n\r\n";
     EXPECT_TRUE(read_parts({text}, false).done) << size;
     EXPECT_TRUE(read_parts({text.substr(0, 1000), text.substr(1000)}, false).done) << size;
   }
   const std::string text =
-      before + std::string(HeadLimits::size_max + 1 - before.size() - 4, 'x') + "\r\n\r\n";
+      before + std::string(limits::response_head_size_max + 1 - before.size() - 4, 'x') +
+      "\r\n\r\n";
   EXPECT_EQ("the response's head is too large", read_parts({text}, false).sentence);
   EXPECT_EQ("the response's head is too large",
-            read_parts({before, std::string(HeadLimits::size_max, 'x')}, false).sentence);
+            read_parts({before, std::string(limits::response_head_size_max, 'x')}, false).sentence);
 }
 
 TEST(Response, FieldsAreFoundByName) {
