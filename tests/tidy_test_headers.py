@@ -28,6 +28,24 @@ def text_of(header):
     return f"#include {name}\n#include {name}\n"
 
 
+def reached(command, header):
+    """Every file that a public header reaches, with nothing on the path but the installed folder."""
+    done = subprocess.run([*command, "-std=c++20", "-M", "-x", "c++", "-I",
+                           os.path.join(ROOT, "engine", "include"), "-"], check=True, text=True,
+                          input=f"#include <ringrpc/{header}>\n", capture_output=True, cwd=ROOT)
+    return done.stdout.replace("\\\n", " ").split()[1:]
+
+
+def is_internal(path):
+    """Whether users do not have the file, or must not need it."""
+    path = os.path.normpath(path)
+    own = os.path.join(ROOT, "engine", "include") + os.sep
+    library = os.path.basename(os.path.dirname(path))
+    return (path.startswith(ROOT + os.sep) and not path.startswith(own)) or (
+        library in ("liburing", "openssl") or os.path.basename(path).startswith(
+            ("simdjson", "liburing", "curl")))
+
+
 def main():
     command = sys.argv[1:]
     headers = [path for path in tracked() if path.endswith(".h")
@@ -38,6 +56,16 @@ def main():
         return 1
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         answers = list(pool.map(lambda header: compile_text(command, text_of(header)), headers))
+    if not is_internal(os.path.join(ROOT, "engine", "json", "index.h")) or not is_internal(
+            "/usr/include/liburing.h"):
+        print("FAILED: an internal header is not noticed")
+        return 1
+    for header in ("client.h", "server.h"):
+        paths = reached(command, header)
+        internal = [path for path in paths if is_internal(path)]
+        if internal or not any(path.endswith("ringrpc/" + header) for path in paths):
+            print(f"FAILED: {header} reaches {internal or 'nothing'}")
+            return 1
     failed = [(header, answer) for header, answer in zip(headers, answers) if answer]
     for header, answer in failed:
         print(f"FAILED: {header}\n{answer}")
