@@ -29,7 +29,7 @@ def text_of(header):
 
 
 def reached(command, header):
-    """Every file that a public header reaches, with nothing on the path but the installed folder."""
+    """Every file that a public header reaches, with the installed folder alone on the path."""
     done = subprocess.run([*command, "-std=c++20", "-M", "-x", "c++", "-I",
                            os.path.join(ROOT, "engine", "include"), "-"], check=True, text=True,
                           input=f"#include <ringrpc/{header}>\n", capture_output=True, cwd=ROOT)
