@@ -145,6 +145,27 @@ class Listeners(Folder):
                 self.assertEqual(FIVE, read_line(peer))
             self.stop(process)
 
+    def test_ringload_and_ringcall_speak_all_of_them(self):
+        process, ports = self.start("--listen", "127.0.0.1:0", "--tcp", "127.0.0.1:0", "--unix",
+                                    "s", "--unix-http", "t")
+        http, tcp = (one.split()[1] for one in ports[:2])
+        for url in (f"http://127.0.0.1:{http}/rpc", f"tcp://127.0.0.1:{tcp}", "unix:s",
+                    "unix-http:t"):
+            for program, arguments in (
+                    ("ringload", ("--requests", "300", "--check", "1", "--connections", "3",
+                                  "--depth", "4")),
+                    ("ringload", ("--requests", "50", "--batch", "5")),
+                    ("ringcall", ("sum", "[2,3]"))):
+                done = subprocess.run([os.path.join(BIN, program), url, *arguments],
+                                      cwd=self.folder, capture_output=True, text=True,
+                                      timeout=PATIENCE_S, check=False)
+                self.assertEqual(0, done.returncode, (url, done.stdout, done.stderr))
+        done = subprocess.run([os.path.join(BIN, "ringload"), "unix:s", "--body",
+                               '{"jsonrpc":"2.0","method":"sum"}'], capture_output=True, text=True,
+                              timeout=PATIENCE_S, check=False)
+        self.assertEqual(2, done.returncode, done.stderr)
+        self.stop(process)
+
     def test_a_browser_is_no_client_of_lines(self):
         process, ports = self.start("--tcp", "127.0.0.1:0")
         with socket.create_connection(("127.0.0.1", int(ports[0].split()[1])), 5) as peer:

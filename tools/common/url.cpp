@@ -1,5 +1,7 @@
 #include "tools/common/url.h"
 
+#include <sys/un.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -16,15 +18,40 @@ bool read_port(std::string_view text, std::uint16_t& port) {
   return error == std::errc() && rest == end && port != 0;
 }
 
+struct SocketScheme {
+  std::string_view prefix;
+  bool lines;
+};
+constexpr SocketScheme socket_schemes[] = {{"unix-http:", false}, {"unix:", true}};
+
+std::string_view read_socket_path(std::string_view path, Url& out) {
+  if (path.empty()) return "the URL has no path of a socket";
+  if (path.size() >= sizeof(sockaddr_un::sun_path)) return "the socket's path is too long";
+  out.socket_path = path;
+  out.authority = "localhost";
+  out.target = "/rpc";
+  return {};
+}
+
 }  // namespace
 
 std::string_view parse_url(std::string_view text, Url& out) {
-  constexpr std::string_view scheme = "http://";
-  if (text.substr(0, scheme.size()) != scheme) return "the URL must begin with http://";
+  out = Url();
+  for (const SocketScheme& scheme : socket_schemes) {
+    if (!text.starts_with(scheme.prefix)) continue;
+    out.lines = scheme.lines;
+    return read_socket_path(text.substr(scheme.prefix.size()), out);
+  }
+  constexpr std::string_view http = "http://";
+  constexpr std::string_view tcp = "tcp://";
+  out.lines = text.starts_with(tcp);
+  if (!out.lines && !text.starts_with(http)) {
+    return "the URL must begin with http://, tcp://, unix: or unix-http:";
+  }
   for (const char c : text) {
     if (c <= ' ' || c == 0x7F) return "the URL holds a blank or a control character";
   }
-  text.remove_prefix(scheme.size());
+  text.remove_prefix(out.lines ? tcp.size() : http.size());
   if (text.find('#') != std::string_view::npos) return "the URL has a fragment";
   const std::size_t authority_size = std::min(text.find_first_of("/?"), text.size());
   const std::string_view authority = text.substr(0, authority_size);
@@ -44,6 +71,7 @@ std::string_view parse_url(std::string_view text, Url& out) {
   const std::string_view port =
       host_size < authority.size() ? authority.substr(host_size) : std::string_view();
   if (!read_port(port, out.port)) return "the URL's port is not a number from 1 to 65535";
+  if (out.lines && (port.empty() || target.size() > 1)) return "tcp:// wants HOST:PORT, no more";
   out.host = host;
   out.authority = authority;
   out.target = target;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where a request goes: http://HOST[:PORT][/PATH].
+// Where a request goes: http://HOST[:PORT][/PATH], tcp://HOST:PORT, unix:PATH or unix-http:PATH.
 
 #include <cstdint>
 #include <string>
@@ -9,6 +9,8 @@
 namespace tools {
 
 struct Url {
+  bool lines = false;        // lines of JSON in place of HTTP: tcp, unix
+  std::string socket_path;   // of a Unix socket: unix, unix-http; the request goes to /rpc then
   std::string host;          // without the brackets of an IPv6 literal
   std::string authority;     // as written: what the Host field carries
   std::string target = "/";  // path and query

@@ -3,6 +3,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,6 +55,14 @@ bool bind_source(int fd, std::uint32_t source) {
 }  // namespace
 
 bool resolve(const tools::Url& url, Target& target, std::string& error) {
+  if (!url.socket_path.empty()) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    url.socket_path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    std::memcpy(&target.address, &address, sizeof(address));
+    target.address_size = sizeof(address);
+    return true;
+  }
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;
@@ -81,7 +90,9 @@ int make_socket(const Target& target, std::uint32_t source, std::string& error) 
     return -1;
   }
   const int on = 1;
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  if (target.address.ss_family != AF_UNIX) {
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  }
   if (target.loopback4 && source != 0 && !bind_source(fd, source)) {
     failed(error, "cannot bind a loopback source address", errno);
     close(fd);

@@ -44,6 +44,11 @@ bool read_status_line(std::string_view line, std::uint16_t& status) {
   return true;
 }
 
+// A line has no head: all of it is body, its end included.
+ReplyHead line_head(std::uint64_t size) {
+  return {.body_size = size, .head_size = 0, .status = 200, .json = true};
+}
+
 }  // namespace
 
 HeadStatus read_head(std::string_view bytes, ReplyHead& head) {
@@ -108,7 +113,7 @@ ReplyReader::Fed ReplyReader::feed(Partial& partial, const char* data, std::size
 const char* ReplyReader::take_one(Partial& partial, const char* cursor, const char* end, Fed& fed) {
   const std::string_view bytes(cursor, static_cast<std::size_t>(end - cursor));
   ReplyHead head;
-  const HeadStatus status = read_head(bytes, head);
+  const HeadStatus status = read_front(bytes, head);
   if (status == HeadStatus::bad) return bad(bytes);
   if (status == HeadStatus::incomplete) {
     partial.bytes.assign(bytes);
@@ -122,6 +127,35 @@ const char* ReplyReader::take_one(Partial& partial, const char* cursor, const ch
   }
   begin_partial(partial, head, bytes);
   return end;
+}
+
+HeadStatus ReplyReader::read_front(std::string_view bytes, ReplyHead& head) const {
+  if (!lines_) return read_head(bytes, head);
+  const std::size_t size = bytes.find('\n');
+  if (size == std::string_view::npos) return HeadStatus::incomplete;
+  head = line_head(size + 1);
+  return HeadStatus::complete;
+}
+
+// A line is kept up to its end; most large ones are not looked at then.
+const char* ReplyReader::resume_line(Partial& partial, const char* cursor, const char* end,
+                                     Fed& fed) {
+  const std::string_view bytes(cursor, static_cast<std::size_t>(end - cursor));
+  const std::size_t size = bytes.find('\n');
+  if (size == std::string_view::npos) {
+    partial.bytes.append(bytes);
+    return end;
+  }
+  partial.bytes.append(bytes.substr(0, size + 1));
+  const ReplyHead head = line_head(partial.bytes.size());
+  if (wants_body(head)) {
+    judge(head, partial.bytes);
+  } else {
+    ++counts_.bodies_unchecked;
+  }
+  partial.bytes.clear();
+  ++fed.replies;
+  return cursor + size + 1;
 }
 
 // Requires: `bytes` holds the whole head and not the whole body.
@@ -140,6 +174,7 @@ void ReplyReader::begin_partial(Partial& partial, const ReplyHead& head, std::st
 
 // Completes the reply that earlier bytes began, and takes nothing of the next one.
 const char* ReplyReader::resume(Partial& partial, const char* cursor, const char* end, Fed& fed) {
+  if (lines_) return resume_line(partial, cursor, end, fed);
   constexpr std::size_t step = 1024;  // of a head whose end is not known
   while (cursor != end) {
     const auto here = static_cast<std::size_t>(end - cursor);

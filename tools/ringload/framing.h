@@ -1,6 +1,6 @@
 #pragma once
 
-// Cuts the bytes of a connection into replies, and checks each one.
+// Cuts the bytes of a connection into replies, responses of HTTP or lines, and checks each one.
 //
 // A server under load sends the same reply again and again, so the last whole good reply is kept
 // and the next one is compared with it: one memcmp checks the status line, every field, the length
@@ -67,6 +67,9 @@ class ReplyReader {
   ReplyReader(const ReplyReader&) = delete;
   ReplyReader& operator=(const ReplyReader&) = delete;
 
+  // Replies are lines of JSON from here on.
+  void expect_lines() { lines_ = true; }
+
   // Takes the next bytes of a connection, when all requests are the same.
   Fed feed(Partial& partial, const char* data, std::size_t size);
 
@@ -99,6 +102,8 @@ class ReplyReader {
     std::size_t id_size = 0;  // 0: the reply is compared as a whole
   };
 
+  [[nodiscard]] HeadStatus read_front(std::string_view bytes, ReplyHead& head) const;
+  const char* resume_line(Partial& partial, const char* cursor, const char* end, Fed& fed);
   static bool is_like(const Memo& memo, std::string_view id, const char* data);
   bool begin_reply(Partial& partial, std::uint32_t expect);
   const char* bad(std::string_view bytes);
@@ -109,6 +114,7 @@ class ReplyReader {
   void judge_tracked(const ReplyHead& head, std::string_view reply, bool good);
   void note(std::string_view sentence, std::string_view reply);
 
+  bool lines_ = false;
   std::string last_good_;  // a whole reply; empty before the first
   ReplyCounts counts_;
   std::uint64_t large_bodies_ = 0;

@@ -70,7 +70,8 @@ void ReplyReader::judge_tracked(const ReplyHead& head, std::string_view reply, b
   const std::string_view id = tape_->id(expect_);
   if (sampled_) {
     ++counts_.full_checks;
-    const std::string wrong = check_reply(reply, message, id);
+    const std::string wrong =
+        lines_ ? check_line(reply, message, id) : check_reply(reply, message, id);
     if (!wrong.empty()) {
       ++counts_.wrong;
       note(wrong, reply);

@@ -94,8 +94,11 @@ std::string complete_bodies(Options& options, const Typed& typed) {
   std::size_t size = 0;
   for (const Body& body : options.bodies) {
     const bool object = tools::skip_blanks(body.text).starts_with('{');
-    const bool json = options.tracked() || options.batch != 0;
+    const bool json = options.tracked() || options.batch != 0 || options.url.lines;
     if (json && !tools::is_json(body.text)) return "the body is no JSON";
+    if (options.url.lines && make_message(body).calls.empty()) {
+      return "a line without an id has no answer to wait for";
+    }
     if (options.batch != 0 && !object) return "--batch wants bodies that are single calls";
     size += body.text.size() * std::max(options.batch, 1u);
   }
@@ -136,6 +139,9 @@ bool may_use(int cpu) {
 std::string complete(Options& options, const Typed& typed) {
   const std::string_view reason = tools::parse_url(options.url_text, options.url);
   if (!reason.empty()) return std::string(reason);
+  if (options.url.lines && (!options.fields.empty() || options.method != "POST")) {
+    return "lines of JSON have no head: --header and --method are for HTTP";
+  }
   for (const std::string& field : options.fields) {
     if (!is_field(field)) return "--header wants 'NAME: VALUE'";
   }
@@ -162,7 +168,9 @@ std::string complete(Options& options, const Typed& typed) {
 
 void declare_what(CLI::App& app, Options& options, Typed& typed) {
   const char* const group = "What is sent";
-  app.add_option("URL", options.url_text, "http://HOST:PORT/PATH")->required();
+  app.add_option("URL", options.url_text,
+                 "http://HOST:PORT/PATH, unix-http:PATH; lines of JSON: tcp://HOST:PORT, unix:PATH")
+      ->required();
   CLI::Option* const body = app.add_option("--body", typed.body, "Body (default: a call of sum)");
   CLI::Option* const file = app.add_option("--body-file", typed.body_file, "File with the body");
   file->excludes(body)->check(tools::not_empty());

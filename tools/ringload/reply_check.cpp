@@ -141,6 +141,14 @@ std::string check_reply(std::string_view reply, const Message& message, std::str
                        : check_single(body, message.calls.front(), id);
 }
 
+std::string check_line(std::string_view line, const Message& message, std::string_view id) {
+  if (!line.ends_with('\n')) return "the line does not end";
+  line.remove_suffix(1);
+  if (line.find_first_of("\r\n") != std::string_view::npos) return "the line has a break in it";
+  return message.batch ? check_batch(line, message.calls)
+                       : check_single(line, message.calls.front(), id);
+}
+
 void count_codes(std::string_view body, std::map<std::int64_t, std::uint64_t>& codes) {
   std::vector<std::string_view> elements;
   if (!tools::split_array(body, elements)) elements.assign(1, body);

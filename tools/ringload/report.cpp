@@ -169,9 +169,10 @@ std::string text_report(const Options& options, const Total& total, const Durati
   const Window& window = total.window;
   const Histogram& latency = durations.latency;
   std::string out;
-  append(out, "%s %.200s: %u connections, depth %u, %u thread%s%s\n", options.method.c_str(),
-         options.url_text.c_str(), options.connections, options.depth, options.threads,
-         options.threads == 1 ? "" : "s", loop_text(options).c_str());
+  append(out, "%s %.200s: %u connections, depth %u, %u thread%s%s\n",
+         options.url.lines ? "lines to" : options.method.c_str(), options.url_text.c_str(),
+         options.connections, options.depth, options.threads, options.threads == 1 ? "" : "s",
+         loop_text(options).c_str());
   append(out, "  answered   %llu in %.3f s, %.0f/s", number(window.answered),
          static_cast<double>(window.ns) / 1e9, per_second(window));
   if (options.batch != 0) append(out, ", %.0f calls/s", per_second(window) * options.batch);

@@ -23,6 +23,12 @@ bool is_field(std::string_view line) {
 
 std::string make_request(std::string_view method, const tools::Url& url,
                          const std::vector<std::string>& extra, std::string_view body) {
+  if (url.lines) {
+    // Between tokens, where alone JSON has line ends, a blank is as good.
+    std::string line(body);
+    std::replace_if(line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+    return line + '\n';
+  }
   std::string request(method);
   request += ' ';
   request += url.target;

@@ -17,8 +17,9 @@ inline constexpr std::string_view canonical_body =
 // Returns: true for "NAME: VALUE", which cannot break the head that it is put into.
 bool is_field(std::string_view line);
 
-// Fields of `extra` ("NAME: VALUE") replace the ones that every request carries (Host,
-// Content-Type) when they have the same name. A body always gets its Content-Length.
+// A line of JSON, or a request of HTTP. Fields of `extra` ("NAME: VALUE") replace the ones that
+// every request carries (Host, Content-Type) when they have the same name. A body always gets its
+// Content-Length.
 std::string make_request(std::string_view method, const tools::Url& url,
                          const std::vector<std::string>& extra, std::string_view body);
 

@@ -60,6 +60,7 @@ bool Runner::prepare() {
   live_ = count;
   outcome_.connects = count;
   tracked_ = options.tracked();
+  if (options.url.lines) reader_.expect_lines();
   if (tracked_) reader_.follow(plan_.tape, options.check_every);
   if (options.open_loop || options.churn != 0) refill_ = Refill::slow;
   return ring_.start(outcome_.error) &&

@@ -39,14 +39,12 @@ enum class IoChoice : std::uint8_t { automatic, uring, epoll };
 
 // Sizes are bytes. Each limit is explained, and bounded, in limits.h.
 struct Options {
-  // "HOST:PORT" serves HTTP, port 0 takes a free one; "tcp://HOST:PORT" and "unix:PATH" serve lines
-  // of JSON, "unix-http:PATH" HTTP on a Unix socket; empty for none.
+  // HOST:PORT or unix-http:PATH for HTTP, tcp://HOST:PORT or unix:PATH for lines; empty for none.
   std::string listen = "127.0.0.1:8080";
   std::vector<std::string> more_listeners = {};
   std::uint32_t unix_mode = 0600;  // the permissions of Unix sockets
-  bool stdio = false;              // serves lines of JSON on stdin and stdout as well; stdin's end
-                                   // ends run(), and descriptor 1 becomes stderr
-  unsigned workers = 0;            // 0: CPUs of the affinity mask, capped by the cgroup quota
+  bool stdio = false;    // lines of JSON on stdin and stdout, too; descriptor 1 becomes stderr
+  unsigned workers = 0;  // 0: CPUs of the affinity mask, capped by the cgroup quota
   IoChoice io = IoChoice::automatic;  // io_uring, else epoll
   unsigned spin_us = 0;               // how long a worker polls before it sleeps
   bool pin = true;                    // each worker stays on one CPU

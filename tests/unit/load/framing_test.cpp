@@ -44,6 +44,9 @@ struct Seen {
 // sanitizer sees a read behind them.
 class Feeder {
  public:
+  explicit Feeder(bool lines = false) {
+    if (lines) reader_.expect_lines();
+  }
   void feed(std::string_view bytes) {
     if (seen_.bad || bytes.empty()) return;
     const std::vector<char> exact(bytes.begin(), bytes.end());
@@ -66,29 +69,29 @@ class Feeder {
   Seen seen_;
 };
 
-Seen feed_whole(std::string_view stream) {
-  Feeder feeder;
+Seen feed_whole(std::string_view stream, bool lines = false) {
+  Feeder feeder(lines);
   feeder.feed(stream);
   return feeder.seen();
 }
 
-Seen feed_by_steps(std::string_view stream, std::size_t step) {
-  Feeder feeder;
+Seen feed_by_steps(std::string_view stream, std::size_t step, bool lines = false) {
+  Feeder feeder(lines);
   for (std::size_t i = 0; i < stream.size(); i += step) feeder.feed(stream.substr(i, step));
   return feeder.seen();
 }
 
 // Feeds the stream whole, at every single split, and in equal steps: always with this outcome.
-void expect_at_every_split(const std::string& stream, const Seen& expected) {
-  EXPECT_EQ(feed_whole(stream), expected);
+void expect_at_every_split(const std::string& stream, const Seen& expected, bool lines = false) {
+  EXPECT_EQ(feed_whole(stream, lines), expected);
   for (std::size_t i = 1; i < stream.size(); ++i) {
-    Feeder feeder;
+    Feeder feeder(lines);
     feeder.feed(std::string_view(stream).substr(0, i));
     feeder.feed(std::string_view(stream).substr(i));
     ASSERT_EQ(feeder.seen(), expected) << "split at " << i;
   }
   for (const std::size_t step : {1u, 2u, 3u, 7u, 64u, 1023u, 1024u, 1025u}) {
-    ASSERT_EQ(feed_by_steps(stream, step), expected) << "steps of " << step;
+    ASSERT_EQ(feed_by_steps(stream, step, lines), expected) << "steps of " << step;
   }
 }
 
@@ -103,6 +106,18 @@ TEST(FramingTest, ChangingDatesBodiesAndSizesAreCountedAtEverySplit) {
       reply(good_body) + reply(good_body, "200 OK", "Tue, 28 Jul 2026 10:00:01 GMT") +
       reply(R"({"jsonrpc":"2.0","result":"a longer one","id":1})") + reply(good_body);
   expect_at_every_split(stream, {.replies = 4});
+}
+
+TEST(FramingTest, LinesAreCountedAndReadAtEverySplit) {
+  const std::string good = std::string(good_body) + "\n";
+  const std::string error = std::string(error_body) + "\n";
+  expect_at_every_split(good + good + good, {.replies = 3}, true);
+  expect_at_every_split(good + error + "{\"jsonrpc\":\"2.0\",\"result\":[],\"id\":1}\n" + good,
+                        {.replies = 4, .rpc_errors = 1}, true);
+  expect_at_every_split(good + "no JSON\n\n" + good, {.replies = 4, .rpc_errors = 2}, true);
+  const std::string large =
+      R"({"jsonrpc":"2.0","result":")" + std::string(20'000, 'x') + "\",\"id\":1}\n";
+  EXPECT_EQ(feed_by_steps(large + large + good, 1000, true), (Seen{.replies = 3}));
 }
 
 TEST(FramingTest, AnErrorAmongGoodRepliesIsSeenAtEverySplit) {

@@ -54,6 +54,37 @@ TEST(UrlTest, WrongOnesAreRefusedWithAReason) {
   }
 }
 
+TEST(UrlTest, LinesAndPathsHaveSchemesOfTheirOwn) {
+  Url url;
+  EXPECT_EQ(parse_url("tcp://[::1]:9000", url), "");
+  EXPECT_TRUE(url.lines);
+  EXPECT_EQ(url.host, "::1");
+  EXPECT_EQ(url.port, 9000);
+  EXPECT_EQ(url.socket_path, "");
+  EXPECT_EQ(parse_url("unix:a b/c#d", url), "");
+  EXPECT_TRUE(url.lines);
+  EXPECT_EQ(url.socket_path, "a b/c#d");
+  EXPECT_EQ(parse_url("unix-http:/s", url), "");
+  EXPECT_FALSE(url.lines);
+  EXPECT_EQ(url.socket_path, "/s");
+  EXPECT_EQ(url.target, "/rpc");
+  EXPECT_EQ(url.authority, "localhost");
+  EXPECT_EQ(parse_url("http://a/", url), "");
+  EXPECT_EQ(url.socket_path, "");
+  const std::string long_path(108, 'x');
+  for (const std::string& text :
+       {std::string("tcp://a"), std::string("tcp://a:1/rpc"), std::string("unix:"),
+        std::string("unix-http:"), "unix:" + long_path, std::string("ws://a:1/")}) {
+    EXPECT_NE(parse_url(text, url), "") << text;
+  }
+}
+
+TEST(RequestTest, ALineIsTheBodyOnOneLine) {
+  Url url;
+  EXPECT_EQ(parse_url("unix:s", url), "");
+  EXPECT_EQ(make_request("POST", url, {}, "{\n\"a\":\r\n1}"), "{ \"a\":  1}\n");
+}
+
 Url some_url() {
   Url url;
   EXPECT_EQ(parse_url("http://127.0.0.1:8080/rpc", url), "");
