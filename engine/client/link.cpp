@@ -44,6 +44,11 @@ void Link::close() {
   announced_ = outstanding_ = body_said_ = greeted_ = false;
 }
 
+void Link::reset() {
+  socket_.reset();
+  close();
+}
+
 void Link::give(std::string_view bytes) {
   given_ += bytes.size();
   socket_.send(bytes);

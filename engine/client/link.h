@@ -50,6 +50,8 @@ class Link {
   // Requires: it is closed. What became of it is said by take().
   void open();
   void close();
+  // HTTP: closes it so that what has begun is stopped. Requires: as close().
+  void reset();
 
   // Sends one message. `wants_events`: HTTP, whether an event stream may be the answer.
   // Requires: it is open; on HTTP no request is outstanding.

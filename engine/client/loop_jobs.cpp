@@ -201,6 +201,7 @@ void Loop::detach(Job& job, bool stop, std::uint64_t now_ns) {
     RINGRPC_ASSERT(wire->job == &job);
     wire->job = nullptr;
     if (stop) {
+      wire->link.reset();
       wire->close();
     } else if (!wire->link.is_idle()) {
       leave(*wire, now_ns);

@@ -167,6 +167,12 @@ void Socket::close_descriptor() {
   fd_ = -1;
 }
 
+void Socket::reset() {
+  const linger now = {.l_onoff = 1, .l_linger = 0};
+  if (fd_ >= 0) setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+  close();
+}
+
 void Socket::close() {
   close_descriptor();
   child_.close();

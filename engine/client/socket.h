@@ -52,6 +52,9 @@ class Socket {
   [[nodiscard]] bool is_stale() const;
 
   void close();
+  // Closes it so that the other side is told at once and not only that no more requests come: after
+  // a FIN, servers answer what has begun. (On Unix sockets there is no difference.)
+  void reset();
 
  private:
   bool try_next(const Target& target, std::string& error);

@@ -23,7 +23,8 @@
 // with may_have_run, unless its options say that it is idempotent. Each try has a new id.
 //
 // A timeout and cancel() tell the server: `rpc.cancel` on stream transports, on HTTP the connection
-// is closed. An answer that comes later is dropped and counted.
+// is reset (on unix-http closed, which servers may take for the end of requests only). An answer
+// that comes later is dropped and counted.
 //
 // Thread: a client belongs to one thread at a time and has none of its own: bytes move while call()
 //         and the others wait, and in poll() and run(). interrupt() may be called from any thread.

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <ringrpc/client.h>
 #include <ringrpc/server.h>
+#include <ringrpc/stream.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -15,6 +17,8 @@
 #include <string_view>
 #include <tuple>
 #include <vector>
+
+#include "tests/unit/client/peer.h"
 
 namespace ringrpc::client_test {
 namespace {
@@ -35,6 +39,38 @@ struct Reading {
 struct Blob {
   std::size_t bytes;
 };
+
+struct Ticks {
+  int count;
+  int ms;
+};
+
+struct Tick {
+  int n;
+};
+
+void tick(Stream stream, int done, int count) {
+  if (stream.stop_requested()) return stream.stop();
+  if (done == count) return stream.answer(count);
+  stream.notify("tick", Tick{done});
+  std::move(stream).after(1,
+                          [done, count](Stream woken) { tick(std::move(woken), done + 1, count); });
+}
+
+// Calls that are never answered, until they are to stop.
+struct Held {
+  std::atomic<int> begun = 0;
+  std::atomic<int> stopped = 0;
+};
+
+void hold(Held& held, Deferred reply) {
+  constexpr std::uint32_t very_long_ms = 600'000;
+  ++held.begun;
+  std::move(reply).after(very_long_ms, [&held](Deferred woken) {
+    if (woken.stop_requested()) ++held.stopped;
+    woken.stop_requested() ? woken.stop() : woken.answer();
+  });
+}
 
 void add_methods(Server& server) {
   server.method("sum", [](const Sum& in) { return in.a + in.b; })
@@ -73,6 +109,9 @@ class Served : public testing::TestWithParam<std::string_view> {
     if (local) options.listen = (scheme == "unix" ? "unix:" : "unix-http:") + folder_.socket();
     server_.emplace(options);
     add_methods(*server_);
+    server_->method("ticks",
+                    [](const Ticks& in, Stream stream) { tick(std::move(stream), 0, in.count); });
+    server_->method("hold", [this](Deferred reply) { hold(held_, std::move(reply)); });
     ASSERT_TRUE(server_->start()) << server_->error();
     std::string url = scheme + "://" + server_->address();
     if (scheme == "http" || scheme == "ws") url += "/rpc";
@@ -86,6 +125,7 @@ class Served : public testing::TestWithParam<std::string_view> {
   [[nodiscard]] static bool over_websocket() { return GetParam().ends_with("ws"); }
 
   Folder folder_;
+  Held held_;
   std::optional<Server> server_;
   std::optional<Client> client_;
 };
@@ -163,6 +203,47 @@ TEST_P(Served, ManyCallsAreInFlightAtOnce) {
   }
   EXPECT_TRUE(client_->run());
   EXPECT_EQ(1000, answered);
+}
+
+TEST_P(Served, EventsComeBeforeTheResult) {
+  std::vector<int> seen;
+  CallOptions options;
+  options.on_event = [&](const Notification& event) {
+    EXPECT_EQ("tick", event.method);
+    seen.push_back(event.as<Tick>().value().n);
+  };
+  for (int round = 0; round < 2; ++round) {
+    seen.clear();
+    const auto ticks = client_->call<int>("ticks", Ticks{.count = 5, .ms = 1}, options);
+    ASSERT_TRUE(ticks) << ticks.sentence();
+    EXPECT_EQ(5, *ticks);
+    EXPECT_EQ((std::vector<int>{0, 1, 2, 3, 4}), seen);
+  }
+  // Nobody listens: the result alone.
+  seen.clear();
+  EXPECT_EQ(5, *client_->call<int>("ticks", Ticks{.count = 5, .ms = 1}));
+  EXPECT_TRUE(seen.empty());
+}
+
+TEST_P(Served, ACancelledCallAndOneThatIsTooLateAreStopped) {
+  for (int round = 1; round <= 2; ++round) {
+    std::optional<JsonAnswer> answer;
+    CallOptions options;
+    if (round == 2) options.timeout_ms = 50;
+    const CallNumber number = client_->start<void>(
+        "hold", client::NoParams(), [&](Answer<void> came) { answer.emplace(std::move(came)); },
+        options);
+    ASSERT_TRUE(turn_until(*client_, [&] { return held_.begun == round; }));
+    EXPECT_TRUE(round == 2 || client_->cancel(number));
+    ASSERT_TRUE(turn_until(*client_, [&] { return answer.has_value(); }));
+    EXPECT_EQ(round == 1 ? FailureKind::cancelled : FailureKind::timed_out, answer->failure().kind);
+    EXPECT_TRUE(answer->failure().may_have_run);
+    // The end of a Unix socket looks to the server like no more than the end of the requests.
+    if (GetParam() != "unix-http") {
+      ASSERT_TRUE(turn_until(*client_, [&] { return held_.stopped == round; }));
+    }
+    EXPECT_EQ(5, *client_->call<std::int64_t>("sum", Sum{2, 3}));
+  }
 }
 
 TEST_P(Served, LargeMessagesGoBothWays) {
