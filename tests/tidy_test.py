@@ -36,7 +36,7 @@ ARROWS = {
 
 # The public headers that a folder's internals may include.
 VALUES = {"limits", "json", "fields", "result", "schema"}
-CALLS = VALUES | {"call", "endpoint", "async", "stream", "version"}
+CALLS = VALUES | {"call", "endpoint", "async", "co", "stream", "version"}
 PUBLIC_ARROWS = {
     "base": {"limits"},
     "io": {"limits"},
@@ -56,7 +56,7 @@ PUBLIC_ARROWS = {
 # is split off a header (fields_types.h) has that header's rank.
 PUBLIC_RANK = {
     "limits": 0, "version": 0, "result": 1, "json": 1, "fields": 2, "schema": 2, "call": 3,
-    "endpoint": 3, "stream": 4, "async": 4, "server": 5, "client": 5, "mcp": 6, "a2a": 6,
+    "endpoint": 3, "stream": 4, "async": 4, "co": 4, "server": 5, "client": 5, "mcp": 6, "a2a": 6,
 }
 
 # Libraries behind one door each: who may include their headers.

@@ -198,6 +198,7 @@ void Answerer::run(Message& message, const Envelope& envelope, const Method& met
     return;
   }
   // The thunk makes the Deferred, so what it throws is answered by that.
+  const CurrentFrames frames(options_.late->frames());
   const char* const thrown = guarded_invoke(method, late->call(), late->reply());
   if (thrown != nullptr) [[unlikely]] {
     options_.counters->add(base::Counter::exceptions);

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <utility>
 
 namespace ringrpc::rpc {
 
@@ -38,6 +39,29 @@ const char* guarded_invoke(const Method& method, Call& call, Reply& reply) {
 
 const char* guarded_wait(void (*run)(void* state, Call& call), void* state, Call& call) {
   return guarded([&] { run(state, call); });
+}
+
+const char* guarded_run(co::Run& run) {
+  return guarded([&] {
+    while (run.next != nullptr) {
+      run.running = std::exchange(run.next, nullptr);
+      run.running->self.resume();
+    }
+  });
+}
+
+const char* text_of(const std::exception_ptr& thrown) {
+  return thrown == nullptr ? nullptr : guarded([&] { std::rethrow_exception(thrown); });
+}
+
+void guarded_job(co::Job& job) {
+  try {
+    job.run(job);
+  } catch (abi::__forced_unwind&) {
+    throw;
+  } catch (...) {
+    job.thrown = std::current_exception();
+  }
 }
 
 }  // namespace ringrpc::rpc

@@ -3,6 +3,7 @@
 // One call that is answered later: what it owns until then.
 
 #include <ringrpc/call.h>
+#include <ringrpc/co.h>
 #include <ringrpc/json.h>
 #include <ringrpc/stream.h>
 
@@ -57,7 +58,7 @@ enum class LateEnd : std::uint8_t {
   threw,      // the handler left by an exception: -32603
   no_json,    // what was left is no JSON: -32603
   too_large,  // over reply_size_max, or over what late calls may hold: -31004
-  overloaded  // the blocking pool had no room: -31001
+  overloaded  // no room, for a job or for a coroutine's frame: -31001
 };
 
 // Returns: the error that stands for an answer without a text.
@@ -72,6 +73,27 @@ struct LateWait {
   void (*destroy)(void* state) = nullptr;
   static constexpr std::size_t state_size = 48;
   alignas(std::max_align_t) char state[state_size];
+};
+
+// What a coroutine waits for.
+enum class CoWait : std::uint8_t { nothing, time, job };
+
+// How a coroutine ends that does not end by itself.
+enum class CoEnd : std::uint8_t {
+  none,
+  overloaded,  // no room for what it asked for
+  stopped      // it waited once more after it had been asked to stop
+};
+
+// The coroutine that a call is answered by. Owns: its frames, from run.root on.
+struct LateCoroutine {
+  co::Run run;
+  co::Promise* waiter = nullptr;  // goes on when the wait ends
+  co::Job* job = nullptr;         // what is, or has been, done on the blocking pool
+  CoWait wait = CoWait::nothing;
+  CoEnd end = CoEnd::none;
+  bool told = false;          // that the call is to stop
+  std::uint32_t outcome = 0;  // of the wait that ended last
 };
 
 // Owns:     a copy of the params with their index, of the request's head, of the names; the reply
@@ -120,6 +142,7 @@ struct LateCall : Post {
   std::int32_t code = 0;  // of the error that the handler answered
   bool over_memory = false;
   LateWait wait;
+  LateCoroutine coroutine;
 
   // Notifications.
   bool streams = false;  // its peer takes them

@@ -41,6 +41,7 @@ LateCalls* LateCalls::make(const Options& options, base::Status& status) {
   status = base::map_zeroes(sizeof(LateCall) * options.calls_max, calls->memory_of_places_);
   if (status.ok()) status = calls->holders_.make(options.connections_max);
   if (status.ok()) status = calls->timers_.start(options.calls_max * timers_each);
+  if (status.ok()) status = calls->frames_.start(options.frame_memory_max);
   if (status.ok()) {
     calls->places_ = static_cast<LateCall*>(calls->memory_of_places_);
     return calls;
@@ -71,11 +72,17 @@ void LateCalls::free_post(Post& post) {
 }
 
 void LateCalls::close(LateCalls* calls) {
-  // Those that wait for a timer are nobody's but ours.
+  // Those that wait are nobody's but ours; a job that is elsewhere comes back.
+  calls->closing_ = true;
   calls->for_each([calls](LateCall& call) {
-    if (call.wait.run == nullptr) return;
-    call.wait.run = nullptr;
-    call.wait.destroy(call.wait.state);
+    if (call.wait.run != nullptr) {
+      call.wait.run = nullptr;
+      call.wait.destroy(call.wait.state);
+    } else if (call.coroutine.run.root != nullptr && call.coroutine.wait != CoWait::job) {
+      calls->destroy_coroutine(call);
+    } else {
+      return;
+    }
     calls->push(call);
   });
   while (Post* post = calls->take()) {
@@ -119,6 +126,24 @@ void LateCalls::push(Post& post) {
 }
 
 Post* LateCalls::take() {
+  for (;;) {
+    Post* const post = take_any();
+    if (post == nullptr || post->kind != PostKind::answer) return post;
+    LateCall& call = static_cast<LateCall&>(*post);
+    if (call.coroutine.wait != CoWait::job) {
+      count_end(call);
+      return post;
+    }
+    // A job is back, and its coroutine goes on.
+    if (closing_) {
+      destroy_coroutine(call);
+      return post;
+    }
+    end_wait(call, 1);
+  }
+}
+
+Post* LateCalls::take_any() {
   if (taken_ == nullptr) {
     if (head_.load(std::memory_order_relaxed) == nullptr) return nullptr;
     // Acquire: pairs with the release in push(). The last that came stands first: turned round.
@@ -133,7 +158,6 @@ Post* LateCalls::take() {
   Post* const post = taken_;
   if (post == nullptr) return nullptr;
   taken_ = post->next_post.load(std::memory_order_relaxed);
-  if (post->kind == PostKind::answer) count_end(static_cast<LateCall&>(*post));
   return post;
 }
 
@@ -281,6 +305,12 @@ void LateCalls::unlink(LateCall& call) {
 }
 
 void LateCalls::free_memory(LateCall& call) {
+  if (call.coroutine.run.root != nullptr) {
+    // Its job has outlived the worker. One at a time; acquire and release hand the frames on.
+    while (taking_apart_.exchange(true, std::memory_order_acquire)) sched_yield();
+    destroy_coroutine(call);
+    taking_apart_.store(false, std::memory_order_release);
+  }
   if (call.block != nullptr) {
     delete[] call.block;
     discharge(call.block_size);

@@ -14,19 +14,15 @@
 
 #include "engine/base/counters.h"
 #include "engine/base/memory.h"
+#include "engine/base/notice.h"
 #include "engine/base/status.h"
 #include "engine/base/timer_heap.h"
 #include "engine/rpc/envelope.h"
+#include "engine/rpc/frame_pool.h"
 #include "engine/rpc/late_call.h"
+#include "engine/rpc/late_options.h"
 
 namespace ringrpc::rpc {
-
-// Where blocking handlers run. Thread: any.
-struct BlockingDoor {
-  void* state = nullptr;
-  // Returns: false when there is no room for another job.
-  bool (*submit)(void* state, LateCall& call) = nullptr;
-};
 
 // Owns:     calls_max places (made as they are first needed), and what calls hold beyond them: at
 //           most memory_max bytes.
@@ -36,26 +32,7 @@ struct BlockingDoor {
 //           are the places', has room for every push.
 class LateCalls {
  public:
-  struct Options {
-    std::uint32_t calls_max = 0;
-    std::uint32_t calls_per_connection_max = 0;
-    std::uint32_t connections_max = 0;
-    std::size_t memory_max = 0;
-    std::uint32_t reply_size_max = 0;
-    std::uint32_t timeout_ms = 0;  // of calls whose method has none; 0: none
-    BlockingDoor blocking = {};
-    // Called by a push to an empty queue. Thread: any.
-    void (*wake)(void* waker) = nullptr;
-    void* waker = nullptr;
-    base::Counters* counters = nullptr;  // of the worker; not used after close()
-    // The bytes of the head behind Head's source, and how a field is found in a copy of them.
-    std::string_view (*head_text)(const void* source) = nullptr;
-    // The clock, for an owner who does not call set_time() himself.
-    std::uint64_t (*clock)() = nullptr;
-    // Whether a request with that head takes an event stream; null where nobody does.
-    bool (*accepts_events)(const void* source) = nullptr;
-    Head::Find find_in_text = nullptr;  // its source is a std::string_view
-  };
+  using Options = LateOptions;
 
   // Fails: no memory; null then.
   static LateCalls* make(const Options& options, base::Status& status);
@@ -129,6 +106,16 @@ class LateCalls {
   // Makes `call` wait. Requires: the worker's thread; nothing waits in it.
   void* wait(LateCall& call, std::uint32_t ms, void (*run)(void*, Call&), void (*destroy)(void*));
 
+  // Coroutines (ringrpc/co.h): late_coroutine.cpp. Requires: the worker's thread.
+  static LateCall& of(Call& call) { return *call.late_; }
+  [[nodiscard]] FramePool& frames() { return frames_; }
+  [[nodiscard]] const FramePool& frames() const { return frames_; }
+  // The coroutine answers the call from now on; null is one that found no memory.
+  void begin(LateCall& call, co::Promise* root);
+  // Return: whether the coroutine stands still.
+  bool wait_for_time(LateCall& call, co::Promise& waiter, std::uint32_t ms);
+  bool wait_for_job(LateCall& call, co::Promise& waiter, co::Job& job);
+
  private:
   // The calls of one connection.
   struct Holder {
@@ -147,12 +134,18 @@ class LateCalls {
     return options_.clock != nullptr ? options_.clock() : now_ns_;
   }
   LateCall* place();
+  Post* take_any();
   void count_end(const LateCall& call);
   bool copy(LateCall& call, const Envelope& envelope, const Origin& origin,
             const json::Index& index, bool wanted);
   [[nodiscard]] bool takes_events(const Origin& origin, const Endpoint& endpoint, bool wanted,
                                   bool in_batch) const;
   void run_wait(LateCall& call);
+  bool begin_wait(LateCall& call, co::Promise& waiter, CoWait wait);
+  void end_wait(LateCall& call, std::uint32_t outcome);
+  void go_on(LateCall& call);
+  void end_coroutine(LateCall& call, const char* thrown);
+  void destroy_coroutine(LateCall& call);
   void free_memory(LateCall& call);
   static Post* closed_mark();
   void free_post(Post& post);
@@ -168,13 +161,17 @@ class LateCalls {
   Post* taken_ = nullptr;  // in order, through next_post
   base::TimerHeap timers_;
   std::uint64_t now_ns_ = 0;
+  FramePool frames_;
+  base::Notice exception_notice_;
+  bool closing_ = false;
 
   // Written by other threads, so on lines of their own.
   alignas(64) std::atomic<Post*> head_{nullptr};
   // Pushes that are under way; close() waits for them before the waker goes.
   std::atomic<std::uint32_t> pushing_{0};
-  // After close(): calls that somebody holds, and the closer.
+  // After close(): calls that somebody holds, and the closer; whether frames are taken apart.
   std::atomic<std::uint32_t> left_{0};
+  std::atomic<bool> taking_apart_{false};
   alignas(64) std::atomic<std::size_t> memory_{0};
   std::atomic<std::uint64_t> dropped_{0};  // until the worker counts them
   std::atomic<std::uint64_t> coalesced_{0};

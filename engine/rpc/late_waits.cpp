@@ -44,7 +44,7 @@ LateCall* LateCalls::expire(std::uint64_t now_ns) {
   for (std::uint32_t name = 0; timers_.advance(now_ns, name);) {
     LateCall& call = places_[name / timers_each];
     if (name % timers_each == 0) return &call;
-    run_wait(call);
+    call.wait.run != nullptr ? run_wait(call) : end_wait(call, 1);
   }
   return nullptr;
 }
@@ -56,7 +56,12 @@ void LateCalls::raise(LateCall& call, StopReason reason) {
                                          std::memory_order_relaxed)) {
     return;
   }
-  if (call.wait.run != nullptr) run_wait(call);
+  if (call.wait.run != nullptr) {
+    run_wait(call);
+  } else if (call.coroutine.wait == CoWait::time) {
+    call.coroutine.told = true;
+    end_wait(call, 0);
+  }
   if (blocked_.load(std::memory_order_acquire) == 0) return;
   std::lock_guard lock(room_mutex_);
   room_changed_.notify_all();

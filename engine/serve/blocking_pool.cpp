@@ -49,18 +49,24 @@ void BlockingPool::work() {
     lock.unlock();
     // Release: pairs with the acquire of whoever asks whether a handler still runs.
     running_.fetch_add(1, std::memory_order_release);
-    if (stopping) {
+    if (stopping && call.coroutine.job == nullptr) {
       StopReason none = StopReason::none;
       call.stop.compare_exchange_strong(none, StopReason::shutdown, std::memory_order_release,
                                         std::memory_order_relaxed);
     }
-    run(call);
+    run(call, stopping);
     running_.fetch_sub(1, std::memory_order_release);
     lock.lock();
   }
 }
 
-void BlockingPool::run(rpc::LateCall& call) {
+void BlockingPool::run(rpc::LateCall& call, bool stopping) {
+  if (call.coroutine.job != nullptr) {
+    // When the pool has stopped its coroutine will not go on.
+    if (!stopping) rpc::guarded_job(*call.coroutine.job);
+    call.home.push(call);
+    return;
+  }
   const StopReason reason = call.call().stop_reason();
   const char* thrown = nullptr;
   if (reason != StopReason::none) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The threads that run blocking handlers.
+// The threads that run blocking handlers, and what coroutines offload.
 
 #include <atomic>
 #include <condition_variable>
@@ -16,7 +16,8 @@
 namespace ringrpc::serve {
 
 // A bounded queue of calls and the threads that take from it, first come, first served. A call that
-// was asked to stop while it waited is answered so and never runs.
+// was asked to stop while it waited is answered so and never runs; what a coroutine offloads runs
+// unless the pool itself has stopped.
 // Owns:   the threads, from the first start() to stop().
 // Thread: any.
 class BlockingPool {
@@ -41,7 +42,7 @@ class BlockingPool {
   static bool submit(void* state, rpc::LateCall& call);
   bool push(rpc::LateCall& call);
   void work();
-  void run(rpc::LateCall& call);
+  void run(rpc::LateCall& call, bool stopping);
 
   const std::uint32_t thread_count_;
   std::mutex mutex_;

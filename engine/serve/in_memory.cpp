@@ -62,6 +62,7 @@ InMemoryContext::InMemoryContext(const WorkerOptions& options, WorkerShared& sha
                                .calls_per_connection_max = options.in_flight_per_connection_max,
                                .connections_max = 1,
                                .memory_max = options.late_memory_size_max,
+                               .frame_memory_max = options.frame_memory_size_max,
                                .reply_size_max = options.reply_size_max,
                                .timeout_ms = options.call_timeout_ms,
                                .blocking = shared.blocking,

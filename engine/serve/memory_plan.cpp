@@ -49,6 +49,7 @@ std::vector<PlanItem> memory_plan(const WorkerOptions& options, std::uint32_t wo
        "calls that are answered later"},
       {"late_memory", n * std::size_t{options.late_memory_size_max},
        "what such calls hold beyond that: long params, replies until they are sent"},
+      {"frames", n * std::size_t{options.frame_memory_size_max}, "coroutines that wait"},
       {"counters", n * (limits::methods_max * sizeof(std::uint64_t) + sizeof(base::Histogram)),
        "one for each method, and the latencies"},
   };

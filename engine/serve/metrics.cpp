@@ -176,6 +176,7 @@ struct GaugeSums {
   std::uint64_t in_flight = 0;
   std::uint64_t streams = 0;
   std::uint64_t late_bytes = 0;
+  std::uint64_t frame_bytes = 0;
 };
 
 GaugeSums sum_gauges(const std::deque<serve::WorkerThread>& workers) {
@@ -190,6 +191,7 @@ GaugeSums sum_gauges(const std::deque<serve::WorkerThread>& workers) {
     sums.in_flight += gauges.in_flight.load(std::memory_order_relaxed);
     sums.streams += gauges.streams.load(std::memory_order_relaxed);
     sums.late_bytes += gauges.late_bytes.load(std::memory_order_relaxed);
+    sums.frame_bytes += gauges.frame_bytes.load(std::memory_order_relaxed);
     sums.large_reply_bytes += gauges.large_reply_bytes.load(std::memory_order_relaxed);
   }
   return sums;
@@ -239,6 +241,7 @@ std::string Server::Impl::metrics() const {
     std::uint64_t bytes = item.bytes;
     if (item.pool == "partial_messages") bytes = gauges.partial_bytes;
     if (item.pool == "late_memory") bytes = gauges.late_bytes;
+    if (item.pool == "frames") bytes = gauges.frame_bytes;
     if (item.pool == "large_replies") bytes = gauges.large_reply_bytes;
     line(text, "ringrpc_memory_bytes", "{pool=\"" + std::string(item.pool) + "\"}", bytes);
   }

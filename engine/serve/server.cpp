@@ -43,7 +43,8 @@ bool wait_for_signal_ms(const sigset_t& set, std::uint32_t ms) {
 Server::Server(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Server::~Server() = default;
 
-void Server::add(std::string_view name, const Handler& handler, const MethodOptions& options) {
+void Server::add(std::string_view name, const handlers::Handler& handler,
+                 const MethodOptions& options) {
   auto method = std::make_unique<rpc::Method>();
   method->name = name;
   method->invoke = handler.invoke;
@@ -54,7 +55,8 @@ void Server::add(std::string_view name, const Handler& handler, const MethodOpti
   method->strict = options.strict;
   method->timeout_ms = options.timeout_ms;
   method->streams = handler.streams;
-  if (handler.deferred) method->kind = rpc::MethodKind::deferred;
+  if (handler.deferred || handler.coroutine) method->kind = rpc::MethodKind::deferred;
+  if (handler.coroutine) impl_->blocking_pool->start();  // It may offload.
   if (handler.blocking) {
     method->kind = rpc::MethodKind::blocking;
     impl_->blocking_pool->start();

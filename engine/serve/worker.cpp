@@ -134,6 +134,7 @@ rpc::LateCalls::Options Worker<Io>::late_options() {
           .calls_per_connection_max = options_.in_flight_per_connection_max,
           .connections_max = places(),
           .memory_max = options_.late_memory_size_max,
+          .frame_memory_max = options_.frame_memory_size_max,
           .reply_size_max = options_.reply_size_max,
           .timeout_ms = options_.call_timeout_ms,
           .blocking = shared_.blocking,
@@ -181,6 +182,7 @@ void Worker<Io>::end_turn() {
   gauges_.streams.store(late_.streams(), std::memory_order_relaxed);
   gauges_.in_flight.store(late_.calls().in_flight(), std::memory_order_relaxed);
   gauges_.late_bytes.store(late_.calls().memory(), std::memory_order_relaxed);
+  gauges_.frame_bytes.store(late_.calls().frames().memory(), std::memory_order_relaxed);
   gauges_.connections.store(connection_count_, std::memory_order_relaxed);
   gauges_.buffers_lent.store(lent_, std::memory_order_relaxed);
   gauges_.segments.store(outbox_.segments_taken(), std::memory_order_relaxed);

@@ -59,6 +59,7 @@ struct WorkerOptions {
   std::uint32_t in_flight_max = limits::in_flight_max;
   std::uint32_t in_flight_per_connection_max = limits::in_flight_per_connection_max;
   std::uint32_t late_memory_size_max = limits::late_memory_size_max;
+  std::uint32_t frame_memory_size_max = limits::frame_memory_size_max;
   std::uint32_t call_timeout_ms = limits::call_timeout_ms;
   std::uint32_t heartbeat_ms = limits::heartbeat_ms;
   // By the position of the listener; HTTP on those without an entry.
@@ -91,7 +92,8 @@ struct Gauges {
   std::atomic<std::uint32_t> buffers_lent{0};
   std::atomic<std::uint32_t> in_flight{0};
   std::atomic<std::uint32_t> streams{0};
-  std::atomic<std::uint64_t> late_bytes{0};  // what calls in flight hold beyond their places
+  std::atomic<std::uint64_t> late_bytes{0};   // what calls in flight hold beyond their places
+  std::atomic<std::uint64_t> frame_bytes{0};  // of coroutines
   std::atomic<std::uint32_t> segments{0};
   std::atomic<std::uint64_t> partial_messages{0};
   std::atomic<std::uint64_t> partial_bytes{0};  // kept blocks included

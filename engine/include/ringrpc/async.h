@@ -27,6 +27,12 @@
 
 namespace ringrpc {
 
+class Deferred;
+namespace co {
+struct Promise;
+void begin(Deferred deferred, Promise* root);
+}  // namespace co
+
 // The error that stands for a call which stopped because it was asked to: -31006, -31003 or -31007.
 Error stop_error(StopReason reason);
 
@@ -100,6 +106,7 @@ class Deferred {
   [[nodiscard]] rpc::LateCall& late() const { return *late_; }
 
  private:
+  friend void co::begin(Deferred deferred, co::Promise* root);
   using Run = void (*)(void* state, Call& call);
   using Destroy = void (*)(void* state);
   static constexpr std::size_t wait_state_size = 48;

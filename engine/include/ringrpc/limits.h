@@ -188,11 +188,15 @@ inline constexpr std::uint32_t stream_queue_size_max = 256u << 10;
 // after a minute or less.
 inline constexpr std::uint32_t heartbeat_ms = 15'000;
 inline constexpr std::uint32_t heartbeat_ms_min = timer_slot_ms;
+// Frames of coroutines that have not ended, of one worker: 200 bytes to a few KiB for each, and for
+// each that it awaits. One that finds no room is -31001.
+inline constexpr std::uint32_t frame_memory_size_max = 64u << 20;
 // How long a call may take that is answered later; 0 for as long as it likes. Then its peer is told
 // -31003 and its stop flag is raised.
 inline constexpr std::uint32_t call_timeout_ms = 0;
-// Threads that run blocking handlers, made when the first one is registered, and calls that may
-// wait for one of them. One too many is -31001.
+// Threads that run blocking handlers and what coroutines offload, made when the first blocking
+// handler or coroutine is registered, and calls that may wait for one of them. One too many is
+// -31001.
 inline constexpr std::uint32_t blocking_threads = 8;
 inline constexpr std::uint32_t blocking_threads_max = 1024;
 inline constexpr std::uint32_t blocking_queue_max = 1024;

@@ -10,6 +10,7 @@
 //   R(const P&), R(), R(Call&, const P&), R(Call&)   typed: P and R are reflected (fields.h), R may
 //   be
 //                                                    void or Result<R>
+//   Co<R>(Call&, P), Co<R>(P), Co<R>(Call&), Co<R>() a coroutine: waits without a thread (co.h)
 //   void(Call&, Reply&)                              raw: params on demand, a writer for the result
 //   void(Deferred), and the above with a Deferred    answered later, from any thread (async.h)
 //   behind: (const P&, Deferred), (Call&, Deferred), (Call&, const P&, Deferred)
@@ -20,9 +21,10 @@
 // that leaves it answers -32603 and never ends the process.
 
 #include <ringrpc/call.h>
+#include <ringrpc/co.h>
 #include <ringrpc/endpoint.h>
 #include <ringrpc/limits.h>
-#include <ringrpc/server_handlers.h>
+#include <ringrpc/server_handler.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -152,40 +154,14 @@ class Server {
 
  private:
   struct Impl;
-  using Invoke = void (*)(void* state, bool strict, Call& call, Reply& reply);
-  struct Handler {
-    Invoke invoke;
-    void* state;
-    void (*destroy)(void* state);
-    const fields::TypeInfo* params;
-    const fields::TypeInfo* result;
-    bool deferred;
-    bool streams;
-    bool blocking;
-  };
-  template <typename F>
-  static Handler handler_of(F handler, bool blocking);
-  void add(std::string_view name, const Handler& handler, const MethodOptions& options);
+  void add(std::string_view name, const handlers::Handler& handler, const MethodOptions& options);
 
   std::unique_ptr<Impl> impl_;
 };
 
 template <typename F>
-Server::Handler Server::handler_of(F handler, bool blocking) {
-  using Callable = std::decay_t<F>;
-  return {.invoke = &handlers::invoke<Callable>,
-          .state = new Callable(std::move(handler)),
-          .destroy = [](void* state) { delete static_cast<Callable*>(state); },
-          .params = handlers::params_type<Callable>(),
-          .result = handlers::result_type<Callable>(),
-          .deferred = handlers::Shape<Callable>::deferred,
-          .streams = handlers::Shape<Callable>::streams,
-          .blocking = blocking};
-}
-
-template <typename F>
 Server& Server::method(std::string_view name, F handler, MethodOptions options) {
-  add(name, handler_of(std::move(handler), false), options);
+  add(name, handlers::handler_of(std::move(handler), false), options);
   return *this;
 }
 
@@ -193,7 +169,9 @@ template <typename F>
 Server& Server::blocking(std::string_view name, F handler, MethodOptions options) {
   static_assert(!handlers::Shape<std::decay_t<F>>::deferred,
                 "ringrpc: a blocking handler returns its answer; one with a Deferred is a method");
-  add(name, handler_of(std::move(handler), true), options);
+  static_assert(!handlers::Shape<std::decay_t<F>>::coroutine,
+                "ringrpc: a coroutine is a method, and offloads what blocks in it");
+  add(name, handlers::handler_of(std::move(handler), true), options);
   return *this;
 }
 

@@ -5,6 +5,7 @@
 
 #include <ringrpc/async.h>
 #include <ringrpc/call.h>
+#include <ringrpc/co.h>
 #include <ringrpc/fields.h>
 #include <ringrpc/result.h>
 #include <ringrpc/server_shape.h>
@@ -81,6 +82,15 @@ void run(F& handler, Reply& reply, A&&... arguments) {
   }
 }
 
+template <typename Params>
+constexpr bool decodable() {
+  constexpr bool fits = fields::can_be_params<Params>();
+  static_assert(fits,
+                "ringrpc: params are an object or an array; take a struct, a map, a vector or a "
+                "tuple, and not a bare value");
+  return fits;
+}
+
 // A handler that answers later, by the Deferred that is made here.
 template <typename F>
 void invoke_deferred(F& handler, bool strict, Call& call) {
@@ -102,6 +112,39 @@ void invoke_deferred(F& handler, bool strict, Call& call) {
   }
 }
 
+// A handler that waits: its coroutine owns the params and the duty to answer.
+template <typename F>
+void invoke_coroutine(F& handler, bool strict, Call& call) {
+  Deferred deferred(call);
+  using Params = typename Shape<F>::Params;
+  using Outcome = typename Shape<F>::Outcome;
+  Co<Outcome> made;
+  if constexpr (!std::is_void_v<Params>) {
+    if constexpr (decodable<Params>()) {
+      Params params{};
+      if (!deferred.decode(params, strict)) return;
+      if constexpr (Shape<F>::takes_call) {
+        made = handler(call, std::move(params));
+      } else {
+        made = handler(std::move(params));
+      }
+    }
+  } else if constexpr (Shape<F>::takes_call) {
+    made = handler(call);
+  } else {
+    made = handler();
+  }
+  auto* const root = made.release();
+  if constexpr (!std::is_void_v<Outcome>) {
+    if (root != nullptr) {
+      root->answer = [](Reply& reply, const void* value) {
+        handlers::answer(reply, *static_cast<const Outcome*>(value));
+      };
+    }
+  }
+  co::begin(std::move(deferred), root);
+}
+
 template <typename F>
 void invoke(void* state, bool strict, Call& call, Reply& reply) {
   F& handler = *static_cast<F*>(state);
@@ -110,12 +153,10 @@ void invoke(void* state, bool strict, Call& call, Reply& reply) {
     handler(call, reply);
   } else if constexpr (Shape<F>::deferred) {
     invoke_deferred<F>(handler, strict, call);
+  } else if constexpr (Shape<F>::coroutine) {
+    invoke_coroutine<F>(handler, strict, call);
   } else if constexpr (!std::is_void_v<Params>) {
-    constexpr bool fits = fields::can_be_params<Params>();
-    static_assert(fits,
-                  "ringrpc: params are an object or an array; take a struct, a map, a vector or a "
-                  "tuple, and not a bare value");
-    if constexpr (fits) {
+    if constexpr (decodable<Params>()) {
       Params params{};
       if (!reply.decode(call, fields::type_of<Params>(), &params, strict)) return;
       using Argument = typename Shape<F>::Argument;

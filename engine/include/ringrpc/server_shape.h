@@ -4,6 +4,7 @@
 
 #include <ringrpc/async.h>
 #include <ringrpc/call.h>
+#include <ringrpc/co.h>
 #include <ringrpc/result.h>
 #include <ringrpc/stream.h>
 
@@ -66,6 +67,17 @@ struct Unwrapped<Result<T>> {
   static constexpr bool is_result = true;
 };
 
+template <typename T>
+struct Awaited {
+  using type = T;
+  static constexpr bool is_coroutine = false;
+};
+template <typename T>
+struct Awaited<Co<T>> {
+  using type = T;
+  static constexpr bool is_coroutine = true;
+};
+
 // How a handler is called, and with what.
 template <typename F>
 struct Shape {
@@ -88,7 +100,10 @@ struct Shape {
   using Candidate = std::conditional_t<takes_call, typename Signed::Second, typename Signed::First>;
   using Argument = std::conditional_t<raw || is_duty<Candidate>, void, Candidate>;
   using Params = std::remove_cvref_t<Argument>;
-  using Outcome = std::remove_cvref_t<typename Signed::Return>;
+  using Returned = std::remove_cvref_t<typename Signed::Return>;
+  // Waits for what it answers with.
+  static constexpr bool coroutine = Awaited<Returned>::is_coroutine;
+  using Outcome = typename Awaited<Returned>::type;
   using Value = typename Unwrapped<Outcome>::type;
 
   static_assert(
@@ -97,6 +112,12 @@ struct Shape {
       "and a Deferred or Stream behind (P), (Call&, P), (Call&) or nothing if it answers later");
   static_assert(Signed::count != 2 || takes_call || deferred,
                 "ringrpc: the first of a handler's two arguments is ringrpc::Call&");
+  static_assert(!coroutine || (!deferred && !raw),
+                "ringrpc: a coroutine answers by what it returns, and takes no Reply and no "
+                "Deferred");
+  static_assert(!coroutine || !std::is_reference_v<Argument>,
+                "ringrpc: a coroutine takes its params by value: it outlives what a reference "
+                "stands for");
   static_assert(
       !deferred || std::is_void_v<Outcome>,
       "ringrpc: a handler that takes a Deferred or a Stream answers by it and returns nothing");

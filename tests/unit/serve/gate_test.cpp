@@ -27,6 +27,8 @@ struct Sum {
   std::int64_t b;
 };
 
+Co<std::int64_t> sum(Sum in) { co_return in.a + in.b; }
+
 std::string post(const std::string& body) {
   return "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
          "Content-Length: " +
@@ -107,6 +109,7 @@ class Gate : public ::testing::TestWithParam<IoChoice> {
     server.method("sum", [](const Sum& in) { return in.a + in.b; });
     server.method("echo",
                   [](Call& call, Reply& reply) { reply.result().raw(call.params().raw()); });
+    server.method("sum.co", [](Sum in) -> Co<std::int64_t> { co_return co_await sum(in); });
     started = server.start();
   }
   ~Gate() override { server.stop(); }
@@ -132,6 +135,7 @@ std::vector<Load> loads() {
       {"pipelined", pipelined, 16},
       {"batch", post(batch + "]")},
       {"echo", post(R"({"jsonrpc":"2.0","method":"echo","params":{"k":[1,"\u0061"]},"id":"x"})")},
+      {"coroutine", post(R"({"jsonrpc":"2.0","method":"sum.co","params":[1,2],"id":1})")},
       {"notification", post(R"({"jsonrpc":"2.0","method":"sum","params":[1,2]})")},
       {"-32601", post(R"({"jsonrpc":"2.0","method":"nobody","id":1})")},
       {"-32602", post(R"({"jsonrpc":"2.0","method":"sum","params":{"a":"x"},"id":1})")},
@@ -282,6 +286,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, Gate, ::testing::Values(IoChoice::uring, IoCh
 TEST(InMemoryGate, TheDoorsWithoutSocketsAllocateNothingOnceTheyAreWarm) {
   Server server({.listen = ""});
   server.method("sum", [](const Sum& in) { return in.a + in.b; });
+  server.method("sum.co", [](Sum in) -> Co<std::int64_t> { co_return co_await sum(in); });
   std::string padded = canonical + std::string(64, ' ');
   const std::string http = post(canonical);
   std::string reply;
@@ -289,6 +294,7 @@ TEST(InMemoryGate, TheDoorsWithoutSocketsAllocateNothingOnceTheyAreWarm) {
     server.call(canonical, reply);
     server.call_padded(std::string_view(padded).substr(0, canonical.size()), reply);
     server.call(R"({"jsonrpc":"2.0","method":"nobody","id":1})", reply);
+    server.call(R"({"jsonrpc":"2.0","method":"sum.co","params":[1,2],"id":1})", reply);
     server.call_http(http, reply);
   };
   for (int i = 0; i < 50; ++i) once();

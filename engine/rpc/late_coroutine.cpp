@@ -1,0 +1,163 @@
+// Calls that are answered by coroutines: their waits, their way on, their ends. Thread: the
+// worker's.
+
+#include <ringrpc/async.h>
+#include <ringrpc/co.h>
+
+#include <utility>
+
+#include "engine/base/assert.h"
+#include "engine/rpc/guard.h"
+#include "engine/rpc/late_calls.h"
+
+namespace ringrpc {
+namespace rpc {
+namespace {
+
+constexpr std::uint64_t ns_per_ms = 1'000'000;
+
+}  // namespace
+
+void LateCalls::begin(LateCall& call, co::Promise* root) {
+  if (root == nullptr) {
+    options_.counters->add(base::Counter::limit_frame_memory);
+    call.end = LateEnd::overloaded;
+    push(call);
+    return;
+  }
+  co::Run& run = call.coroutine.run;
+  run.call = &call.call();
+  run.root = run.next = root;
+  root->run = &run;
+  go_on(call);
+}
+
+// Returns: false when there is nothing to wait for: the call is to stop.
+bool LateCalls::begin_wait(LateCall& call, co::Promise& waiter, CoWait wait) {
+  LateCoroutine& coroutine = call.coroutine;
+  RINGRPC_ASSERT(waiter.run == &coroutine.run && "a coroutine waits by the call that it answers");
+  RINGRPC_ASSERT(coroutine.wait == CoWait::nothing, call.index);
+  coroutine.outcome = 0;
+  if (call.stop.load(std::memory_order_relaxed) != StopReason::none) {
+    if (coroutine.told) {
+      coroutine.end = CoEnd::stopped;
+      return false;
+    }
+    coroutine.told = true;
+    if (wait != CoWait::job) return false;
+  }
+  coroutine.wait = wait;
+  coroutine.waiter = &waiter;
+  return true;
+}
+
+bool LateCalls::wait_for_time(LateCall& call, co::Promise& waiter, std::uint32_t ms) {
+  if (!begin_wait(call, waiter, CoWait::time)) return call.coroutine.end != CoEnd::none;
+  timers_.set(wait_of(call), now() + ms * ns_per_ms);
+  return true;
+}
+
+bool LateCalls::wait_for_job(LateCall& call, co::Promise& waiter, co::Job& job) {
+  if (!begin_wait(call, waiter, CoWait::job)) return true;
+  call.coroutine.job = &job;
+  if (options_.blocking.submit(options_.blocking.state, call)) return true;
+  options_.counters->add(base::Counter::limit_blocking_queue);
+  call.coroutine.job = nullptr;
+  call.coroutine.wait = CoWait::nothing;
+  call.coroutine.end = CoEnd::overloaded;
+  return true;
+}
+
+void LateCalls::end_wait(LateCall& call, std::uint32_t outcome) {
+  LateCoroutine& coroutine = call.coroutine;
+  if (coroutine.wait == CoWait::time) timers_.clear(wait_of(call));
+  coroutine.wait = CoWait::nothing;
+  coroutine.job = nullptr;
+  coroutine.outcome = outcome;
+  coroutine.run.next = std::exchange(coroutine.waiter, nullptr);
+  go_on(call);
+}
+
+void LateCalls::go_on(LateCall& call) {
+  LateCoroutine& coroutine = call.coroutine;
+  const char* thrown = nullptr;
+  {
+    const CurrentFrames frames(frames_);
+    thrown = guarded_run(coroutine.run);
+  }
+  if (coroutine.wait == CoWait::nothing) end_coroutine(call, thrown);
+}
+
+void LateCalls::end_coroutine(LateCall& call, const char* thrown) {
+  LateCoroutine& coroutine = call.coroutine;
+  if (thrown != nullptr) {
+    coroutine.run.running->broken = true;
+    frames_.expect_losses();
+  } else {
+    thrown = text_of(coroutine.run.root->thrown);
+  }
+  if (thrown != nullptr) {
+    exception_notice_.say("the handler of \"%s\" threw: %s", call.method->name.c_str(), thrown);
+    call.end = LateEnd::threw;
+  } else if (coroutine.run.refused) {
+    options_.counters->add(base::Counter::limit_frame_memory);
+    call.end = LateEnd::overloaded;
+  } else if (coroutine.end == CoEnd::overloaded) {
+    call.end = LateEnd::overloaded;
+  } else {
+    if (coroutine.end == CoEnd::stopped) {
+      const Error error = stop_error(call.stop.load(std::memory_order_relaxed));
+      call.reply().error(error.code, error.message, error.data);
+    } else {
+      RINGRPC_ASSERT(coroutine.run.root->self.done(), call.index);
+    }
+    call.seal();
+  }
+  destroy_coroutine(call);
+  push(call);
+}
+
+void LateCalls::destroy_coroutine(LateCall& call) {
+  const CurrentFrames frames(frames_);
+  co::Promise& root = *std::exchange(call.coroutine.run.root, nullptr);
+  const std::coroutine_handle<> self = root.self;
+  root.broken ? co::give_frame(self.address()) : self.destroy();
+}
+
+}  // namespace rpc
+
+namespace co {
+
+void begin(Deferred deferred, Promise* root) {
+  rpc::LateCall& call = *std::exchange(deferred.late_, nullptr);
+  call.home.begin(call, root);
+}
+
+void join(Promise& parent, Promise* child) {
+  Run& run = *parent.run;
+  if (child == nullptr) {
+    run.refused = true;
+    return;
+  }
+  RINGRPC_ASSERT(child->run == nullptr && "a Co is awaited once");
+  child->run = &run;
+  child->parent = &parent;
+  run.next = child;
+}
+
+Reply& reply_of(Run& run) { return rpc::LateCalls::of(*run.call).reply(); }
+
+bool wait_for_time(Call& call, Promise& waiter, std::uint32_t ms) {
+  rpc::LateCall& late = rpc::LateCalls::of(call);
+  return late.home.wait_for_time(late, waiter, ms);
+}
+
+bool wait_for_job(Call& call, Promise& waiter, Job& job) {
+  rpc::LateCall& late = rpc::LateCalls::of(call);
+  return late.home.wait_for_job(late, waiter, job);
+}
+
+std::uint32_t outcome_of(Call& call) { return rpc::LateCalls::of(call).coroutine.outcome; }
+
+}  // namespace co
+}  // namespace ringrpc

@@ -1,0 +1,46 @@
+#pragma once
+
+// What the calls of one worker that are answered later are made with.
+
+#include <ringrpc/call.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "engine/base/counters.h"
+
+namespace ringrpc::rpc {
+
+struct LateCall;
+
+// Where blocking handlers run. Thread: any.
+struct BlockingDoor {
+  void* state = nullptr;
+  // Returns: false when there is no room for another job.
+  bool (*submit)(void* state, LateCall& call) = nullptr;
+};
+
+struct LateOptions {
+  std::uint32_t calls_max = 0;
+  std::uint32_t calls_per_connection_max = 0;
+  std::uint32_t connections_max = 0;
+  std::size_t memory_max = 0;
+  std::size_t frame_memory_max = 0;  // of coroutines
+  std::uint32_t reply_size_max = 0;
+  std::uint32_t timeout_ms = 0;  // of calls whose method has none; 0: none
+  BlockingDoor blocking = {};
+  // Called by a push to an empty queue. Thread: any.
+  void (*wake)(void* waker) = nullptr;
+  void* waker = nullptr;
+  base::Counters* counters = nullptr;  // of the worker; not used after close()
+  // The bytes of the head behind Head's source, and how a field is found in a copy of them.
+  std::string_view (*head_text)(const void* source) = nullptr;
+  // The clock, for an owner who does not call set_time() himself.
+  std::uint64_t (*clock)() = nullptr;
+  // Whether a request with that head takes an event stream; null where nobody does.
+  bool (*accepts_events)(const void* source) = nullptr;
+  Head::Find find_in_text = nullptr;  // its source is a std::string_view
+};
+
+}  // namespace ringrpc::rpc
