@@ -843,6 +843,32 @@ class Ringrpcd(unittest.TestCase):
             self.assertEqual(1, done.returncode)
             self.assertEqual(2, server.call("stats.calls")[1]["crash"])
 
+    def test_ringcall_speaks_every_transport_of_the_server(self):
+        with tempfile.TemporaryDirectory(prefix="programs_test_") as folder:
+            flags = ("--tcp", "127.0.0.1:0", "--unix", f"{folder}/l", "--unix-http", f"{folder}/h")
+            with Server(*flags) as server:
+                ports = dict(line.split(" ", 1) for line in server.lines)
+                for url in (server.url, f"ws://127.0.0.1:{server.port}/rpc",
+                            f"tcp://127.0.0.1:{ports['tcp']}", f"unix:{folder}/l",
+                            f"unix-http:{folder}/h", f"unix-ws:{folder}/h"):
+                    with self.subTest(url=url):
+                        done = run("ringcall", url, "sum", "[2,3]")
+                        self.assertEqual((0, "5\n"), (done.returncode, done.stdout), done.stderr)
+                        done = run("ringcall", url, "fail")
+                        self.assertEqual(1, done.returncode, done.stderr)
+                        done = run("ringcall", "--batch", url, stdin="sum [1,2]\necho [5]\n")
+                        self.assertEqual("3\n[5]\n", done.stdout, done.stderr)
+                        done = run("ringcall", "--notify", url, "jobs.progress")
+                        self.assertEqual((0, ""), (done.returncode, done.stdout), done.stderr)
+                        done = run("ringcall", "--follow", url, "ticks", '{"count":3,"ms":1}')
+                        self.assertEqual('tick {"n":1}\ntick {"n":2}\ntick {"n":3}\n3\n',
+                                         done.stdout, done.stderr)
+                        done = run("ringcall", "--timeout=0.1", url, "sleep", '{"ms":600000}')
+                        self.assertEqual(3, done.returncode, done.stderr)
+                self.assertEqual(0, server.stop())
+        done = run("ringcall", f"stdio:'{os.path.join(BIN, 'ringrpcd')}' --stdio rpc", "sum", "[2,3]")
+        self.assertEqual((0, "5\n"), (done.returncode, done.stdout), done.stderr)
+
     def test_an_order_id_comes_back_byte_for_byte(self):
         with Server() as server:
             for token in ("9007199254740993", "1.0", "1e2", '"\\u0061"'):
