@@ -866,7 +866,8 @@ class Ringrpcd(unittest.TestCase):
                         done = run("ringcall", "--timeout=0.1", url, "sleep", '{"ms":600000}')
                         self.assertEqual(3, done.returncode, done.stderr)
                 self.assertEqual(0, server.stop())
-        done = run("ringcall", f"stdio:'{os.path.join(BIN, 'ringrpcd')}' --stdio rpc", "sum", "[2,3]")
+        command = f"stdio:'{os.path.join(BIN, 'ringrpcd')}' --stdio rpc"
+        done = run("ringcall", command, "sum", "[2,3]")
         self.assertEqual((0, "5\n"), (done.returncode, done.stdout), done.stderr)
 
     def test_an_order_id_comes_back_byte_for_byte(self):
