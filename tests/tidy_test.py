@@ -49,14 +49,15 @@ PUBLIC_ARROWS = {
     "store": VALUES | {"a2a"},
     "push": {"limits"},
     "client": VALUES | {"client"},
-    "serve": CALLS | {"server", "client", "mcp", "a2a"},
+    "serve": CALLS | {"server", "client", "feed", "mcp", "a2a"},
 }
 
 # Public headers include public headers of their own rank or below, and the standard library. What
 # is split off a header (fields_types.h) has that header's rank.
 PUBLIC_RANK = {
     "limits": 0, "version": 0, "result": 1, "json": 1, "fields": 2, "schema": 2, "call": 3,
-    "endpoint": 3, "stream": 4, "async": 4, "co": 4, "server": 5, "client": 5, "mcp": 6, "a2a": 6,
+    "endpoint": 3, "stream": 4, "async": 4, "co": 4, "server": 5, "client": 5,
+    "feed": 6, "mcp": 6, "a2a": 6,
 }
 
 # Libraries behind one door each: who may include their headers.
@@ -96,6 +97,10 @@ COLD = {  # file: {word: reason}
     "engine/serve/blocking_pool.cpp": {"lock": "the queue of jobs, off the loop but for a push"},
     "engine/serve/blocking_pool.h": {"lock": "the queue of jobs"},
     "engine/serve/endpoints.cpp": {"heap": "made with its worker"},
+    "engine/serve/hub.cpp": {
+        "heap": "a publication for each worker, charged",
+        "lock": "publishers exclude each other; workers take theirs from a queue"},
+    "engine/serve/hub.h": {"lock": "the publishers' lock"},
     "engine/serve/in_memory.cpp": {
         "heap": "a context is made by the first call that finds none free",
         "lock": "around that making, and where a caller waits for a late answer"},

@@ -84,6 +84,7 @@ enum class Counter : std::uint16_t {
   limit_blocking_queue,  // jobs that wait for a thread
   limit_call_timeout,
   limit_pings_unanswered,
+  limit_subscriptions,
   limit_stream_queue,  // streams that ended because their peer reads too slowly
   count,
 };
@@ -157,6 +158,7 @@ inline constexpr std::array counter_names = {
     std::string_view("blocking_queue"),
     std::string_view("call_timeout"),
     std::string_view("pings_unanswered"),
+    std::string_view("subscriptions"),
     std::string_view("stream_queue"),
 };
 static_assert(counter_names.size() == counter_count, "each counter has a name");

@@ -24,7 +24,7 @@ class LateCalls;
 inline constexpr std::uint32_t no_exchange = 0;
 
 // What comes to a worker by its queue.
-enum class PostKind : std::uint8_t { answer, event };
+enum class PostKind : std::uint8_t { answer, event, publication };
 
 // One entry of a worker's queue, in whatever is posted.
 struct Post {

@@ -8,6 +8,7 @@
 
 #include "engine/base/assert.h"
 #include "engine/rpc/guard.h"
+#include "engine/rpc/publication.h"
 
 namespace ringrpc::rpc {
 namespace {
@@ -66,6 +67,10 @@ void LateCalls::free_post(Post& post) {
   if (post.kind == PostKind::event) {
     LateEvent& event = static_cast<LateEvent&>(post);
     event.call.free_event(&event);
+  } else if (post.kind == PostKind::publication) {
+    Publication* const publication = static_cast<Publication*>(&post);
+    discharge(publication->size());
+    delete publication;
   } else {
     free_memory(static_cast<LateCall&>(post));
   }

@@ -3,6 +3,7 @@
 // What the calls of one worker that are answered later are made with.
 
 #include <ringrpc/call.h>
+#include <ringrpc/stream.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,15 @@
 namespace ringrpc::rpc {
 
 struct LateCall;
+struct TopicName;
+
+// How a call's peer listens to a topic from now on.
+enum class Subscribed : std::uint8_t {
+  connection,  // as a connection
+  stream,      // by the call's own event stream
+  already,     // it did before
+  full         // not at all: there are too many
+};
 
 // Where blocking handlers run. Thread: any.
 struct BlockingDoor {
@@ -34,6 +44,11 @@ struct LateOptions {
   void (*wake)(void* waker) = nullptr;
   void* waker = nullptr;
   base::Counters* counters = nullptr;  // of the worker; not used after close()
+  // Who listens to topics; null where nobody can. Thread: the worker's.
+  void* desk = nullptr;
+  Subscribed (*subscribe)(void* desk, LateCall& call, const TopicName& topic,
+                          WhenFull when_full) = nullptr;
+  bool (*unsubscribe)(void* desk, LateCall& call, const TopicName& topic) = nullptr;
   // The bytes of the head behind Head's source, and how a field is found in a copy of them.
   std::string_view (*head_text)(const void* source) = nullptr;
   // The clock, for an owner who does not call set_time() himself.

@@ -12,6 +12,7 @@ namespace ringrpc::rpc {
 namespace {
 
 constexpr std::uint64_t ns_per_ms = 1'000'000;
+constexpr std::uint32_t forever_ms = 0xFFFFFFFF;  // until something else ends the wait
 
 }  // namespace
 
@@ -22,7 +23,9 @@ void* LateCalls::wait(LateCall& call, std::uint32_t ms, void (*run)(void*, Call&
   call.wait.destroy = destroy;
   // What has been asked to stop does not wait any more.
   const bool stopped = call.stop.load(std::memory_order_relaxed) != StopReason::none;
-  timers_.set(wait_of(call), now() + (stopped ? 0 : ms * ns_per_ms));
+  if (ms != forever_ms || stopped) {
+    timers_.set(wait_of(call), now() + (stopped ? 0 : ms * ns_per_ms));
+  }
   return call.wait.state;
 }
 

@@ -8,21 +8,45 @@
 
 #include "engine/base/assert.h"
 #include "engine/rpc/reply_text.h"
+#include "engine/serve/hub.h"
 
 namespace ringrpc::serve {
 
-base::Status LateDesk::start(const rpc::LateCalls::Options& options) {
+base::Status LateDesk::start(rpc::LateCalls::Options options) {
+  options.desk = this;
+  options.subscribe = [](void* desk, rpc::LateCall& call, const rpc::TopicName& topic,
+                         WhenFull when_full) {
+    LateDesk& self = *static_cast<LateDesk*>(desk);
+    const Subscriptions::Added added = self.subscribe(call, topic, when_full);
+    if (added == Subscriptions::Added::full) return rpc::Subscribed::full;
+    if (added == Subscriptions::Added::already) return rpc::Subscribed::already;
+    const bool is_http = self.options_.connections[call.holder].protocol == Protocol::http;
+    return is_http ? rpc::Subscribed::stream : rpc::Subscribed::connection;
+  };
+  options.unsubscribe = [](void* desk, rpc::LateCall& call, const rpc::TopicName& topic) {
+    return static_cast<LateDesk*>(desk)->unsubscribe(call, topic);
+  };
   base::Status status;
   calls_ = rpc::LateCalls::make(options, status);
   if (status.ok()) status = exchanges_.start(options.calls_max);
   if (status.ok()) status = lists_.make(options.connections_max);
+  if (status.ok())
+    status = subscriptions_.start(options.connections_max, limits::subscriptions_max);
+  if (status.ok() && options_.hub != nullptr) {
+    options_.hub->join({.calls = calls_, .subscriptions = &subscriptions_.count()});
+  }
   return status;
 }
 
 void LateDesk::close() {
   if (calls_ == nullptr) return;
+  if (options_.hub != nullptr) options_.hub->leave(calls_);
+  if (fan_ != nullptr) end_fan();
   // A forced end leaves connections.
-  for (std::uint32_t slot = 0; exchanges_.taken() != 0; ++slot) {
+  const std::uint32_t connections = calls_->options().connections_max;
+  for (std::uint32_t slot = 0; slot < connections; ++slot) {
+    if (exchanges_.taken() == 0 && subscriptions_.taken() == 0) break;
+    drop_subscriptions(slot, nullptr);
     while (lists_[slot].first != no_exchange) remove(lists_[slot].first);
   }
   rpc::LateCalls::close(calls_);
@@ -33,16 +57,30 @@ std::uint32_t LateDesk::next(std::uint64_t now_ns, bool stopping) {
   stopping_ = stopping;
   for (;;) {
     std::uint32_t slot = no_connection;
-    if (rpc::LateCall* late = calls_->expire(now_ns)) {
+    if (fan_ != nullptr) {
+      slot = fan_out();
+    } else if (rpc::LateCall* late = calls_->expire(now_ns)) {
       slot = time_out(*late);
     } else if (rpc::Post* post = calls_->take()) {
-      slot = post->kind == rpc::PostKind::event ? deliver(static_cast<rpc::LateEvent&>(*post))
-                                                : deliver(static_cast<rpc::LateCall&>(*post));
+      slot = deliver(*post);
     } else {
       return no_connection;
     }
     if (slot != no_connection) return slot;
   }
+}
+
+std::uint32_t LateDesk::deliver(rpc::Post& post) {
+  switch (post.kind) {
+    case rpc::PostKind::event:
+      return deliver(static_cast<rpc::LateEvent&>(post));
+    case rpc::PostKind::publication:
+      begin_fan(static_cast<rpc::Publication&>(post));
+      return no_connection;
+    case rpc::PostKind::answer:
+      break;
+  }
+  return deliver(static_cast<rpc::LateCall&>(post));
 }
 
 std::uint32_t LateDesk::deliver(rpc::LateCall& call) {
@@ -59,6 +97,7 @@ std::uint32_t LateDesk::deliver(rpc::LateCall& call) {
 // The answer of a call leaves, and the call ends.
 void LateDesk::finish(rpc::LateCall& call) {
   drop_events(call);
+  if (call.streams && call.linked) drop_subscriptions(call.holder, &call);
   calls_->unlink(call);
   if (call.wanted && !call.told) {
     if (call.end == rpc::LateEnd::text) {
@@ -76,6 +115,7 @@ std::uint32_t LateDesk::time_out(rpc::LateCall& call) {
   options_.counters->add(base::Counter::limit_call_timeout);
   const bool tells = call.wanted && !call.told;
   drop_events(call);
+  if (call.streams && call.linked) drop_subscriptions(call.holder, &call);
   if (tells) tell_error(call, rpc::ErrorCode::timed_out);
   call.told = true;
   calls_->raise(call, StopReason::timed_out);
@@ -238,6 +278,7 @@ void LateDesk::remove(std::uint32_t place) {
 
 void LateDesk::abandon(Connection& connection) {
   const std::uint32_t slot = slot_of(connection);
+  drop_subscriptions(slot, nullptr);
   while (lists_[slot].first != no_exchange) remove(lists_[slot].first);
   while (rpc::LateCall* call = calls_->first(slot)) {
     calls_->unlink(*call);

@@ -16,10 +16,13 @@
 #include "engine/serve/framing.h"
 #include "engine/serve/outbox.h"
 #include "engine/serve/responder.h"
+#include "engine/serve/subscriptions.h"
 
 namespace ringrpc::serve {
 
-// Owns:   the calls and exchanges of one worker.
+class Hub;
+
+// Owns:   the calls, exchanges and subscriptions of one worker.
 // Thread: the worker's; answers come from any (LateCalls::push).
 // Invariant: connection.late says whether it has exchanges; each has a call that is still to be
 //           answered, so there are never more exchanges than calls.
@@ -31,6 +34,7 @@ class LateDesk {
     Responder* responder = nullptr;
     base::Counters* counters = nullptr;
     std::uint32_t reply_size_max = 0;
+    Hub* hub = nullptr;  // outlives the desk; null: nobody publishes
   };
 
   explicit LateDesk(const Options& options) : options_(options) {}
@@ -39,14 +43,17 @@ class LateDesk {
   LateDesk& operator=(const LateDesk&) = delete;
 
   // Fails: no memory.
-  base::Status start(const rpc::LateCalls::Options& options);
+  base::Status start(rpc::LateCalls::Options options);
   // No answer is taken, and the waker not used, from here on. Idempotent.
   void close();
 
   // Requires: started.
   [[nodiscard]] rpc::LateCalls& calls() { return *calls_; }
   [[nodiscard]] const rpc::LateCalls& calls() const { return *calls_; }
-  [[nodiscard]] bool busy() const { return calls_->in_flight() != 0; }
+  // Returns: whether something may come to a connection that it did not just ask for.
+  [[nodiscard]] bool busy() const {
+    return calls_->in_flight() != 0 || subscriptions_.taken() != 0;
+  }
 
   // Returns: where the next reply of a connection goes: behind those that are still to come, where
   // replies keep the order of the requests.
@@ -80,6 +87,7 @@ class LateDesk {
   // Returns: whether an event stream is open: then a peer's FIN is a disconnect.
   [[nodiscard]] bool has_stream(const Connection& connection) const;
   [[nodiscard]] std::uint32_t streams() const { return streams_; }
+  [[nodiscard]] std::uint32_t subscriptions() const { return subscriptions_.taken(); }
 
   // Adds what waits here for a connection. Returns: how many exchanges it has.
   std::uint32_t add(Outbox::Held& held, std::uint32_t slot) const;
@@ -87,7 +95,7 @@ class LateDesk {
 
   // Bytes for each call that may be in flight, and for each connection; for the memory plan.
   static constexpr std::size_t call_size = sizeof(rpc::LateCall) + sizeof(Exchange) + 2 * (16 + 4);
-  static constexpr std::size_t connection_size = 16 + sizeof(ExchangeList);
+  static constexpr std::size_t connection_size = 16 + sizeof(ExchangeList) + 8;
 
  private:
   [[nodiscard]] std::uint32_t slot_of(const Connection& connection) const {
@@ -95,6 +103,7 @@ class LateDesk {
   }
   [[nodiscard]] std::uint32_t held(const Connection& connection) const;
   std::uint32_t time_out(rpc::LateCall& call);
+  std::uint32_t deliver(rpc::Post& post);
   std::uint32_t deliver(rpc::LateCall& call);
   void finish(rpc::LateCall& call);
   void tell(rpc::LateCall& call, std::string_view text, const rpc::Outcome& outcome);
@@ -123,10 +132,29 @@ class LateDesk {
   void write(rpc::LateCall& call, Connection& connection, std::string_view text);
   bool begin(Exchange& exchange, Connection& connection);
 
+  // Publications: late_feed.cpp.
+  Subscriptions::Added subscribe(rpc::LateCall& call, const rpc::TopicName& topic,
+                                 WhenFull when_full);
+  bool unsubscribe(rpc::LateCall& call, const rpc::TopicName& topic);
+  void drop_subscription(std::uint32_t place);
+  // Of one event stream, or of the whole connection.
+  void drop_subscriptions(std::uint32_t connection, const rpc::LateCall* stream);
+  void keep(Subscription& one, rpc::Publication* publication);
+  void free_unkept(rpc::Publication* publication);
+  void begin_fan(rpc::Publication& publication);
+  void end_fan();
+  std::uint32_t fan_out();
+  void find_no_room(Subscription& one, Connection& connection);
+  void tell(Subscription& one, Connection& connection, std::string_view text);
+  bool pump_subscriptions(Connection& connection);
+
   const Options options_;
   rpc::LateCalls* calls_ = nullptr;
   Exchanges exchanges_;
   base::ZeroedArray<ExchangeList> lists_;  // by connection
+  Subscriptions subscriptions_;
+  rpc::Publication* fan_ = nullptr;  // is being given to its subscribers
+  std::uint32_t fan_next_ = no_subscription;
   std::uint32_t streams_ = 0;
   bool stopping_ = false;
 };

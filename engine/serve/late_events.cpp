@@ -81,6 +81,7 @@ void LateDesk::pump(Connection& connection) {
     if (call->waiting_first != nullptr && pump(*call, connection) && call->answered) finish(*call);
     call = next;
   }
+  if (!pump_subscriptions(connection)) connection.wants_room = true;
 }
 
 // Puts one message on the connection.

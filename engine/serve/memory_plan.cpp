@@ -47,6 +47,8 @@ std::vector<PlanItem> memory_plan(const WorkerOptions& options, std::uint32_t wo
             (std::size_t{options.connections_max} + options.refusals_max) *
                 LateDesk::connection_size),
        "calls that are answered later"},
+      {"subscriptions", n * std::size_t{limits::subscriptions_max} * sizeof(Subscription),
+       "who listens to which topic"},
       {"late_memory", n * std::size_t{options.late_memory_size_max},
        "what such calls hold beyond that: long params, replies until they are sent"},
       {"frames", n * std::size_t{options.frame_memory_size_max}, "coroutines that wait"},

@@ -71,6 +71,7 @@ Server::Impl::Impl(Options given)
   blocking_pool =
       std::make_unique<serve::BlockingPool>(options.blocking_threads, options.blocking_queue_max);
   shared.blocking = blocking_pool->door();
+  shared.hub = &hub;
 }
 
 Server::Impl::~Impl() {

@@ -22,6 +22,7 @@
 #include "engine/rpc/table.h"
 #include "engine/serve/blocking_pool.h"
 #include "engine/serve/endpoints.h"
+#include "engine/serve/hub.h"
 #include "engine/serve/in_memory.h"
 #include "engine/serve/listen_spec.h"
 #include "engine/serve/responder.h"
@@ -104,6 +105,7 @@ struct Server::Impl final : serve::Oracle {
   http::HostPolicy host_policy;
   serve::WorkerShared shared;
   std::unique_ptr<serve::BlockingPool> blocking_pool;
+  serve::Hub hub;
   serve::InMemory in_memory;
   std::deque<io::Listener> listeners;
   std::vector<std::string> addresses;

@@ -59,7 +59,8 @@ Worker<Io>::Worker(const WorkerOptions& options, WorkerShared& shared)
              .outbox = &outbox_,
              .responder = &responder_,
              .counters = &counters_,
-             .reply_size_max = options.reply_size_max}) {}
+             .reply_size_max = options.reply_size_max,
+             .hub = shared.hub}) {}
 
 // What was answered later goes to its connection, which is looked at again.
 template <class Io>

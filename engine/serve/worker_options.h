@@ -17,6 +17,7 @@
 
 namespace ringrpc::serve {
 
+class Hub;
 class Oracle;
 
 // How long a connection may take, and how much of what it sends is dropped unread.
@@ -82,6 +83,7 @@ struct WorkerShared {
   std::vector<Mount> mounts = {{.path = "/rpc"}};
   const Oracle* oracle = nullptr;
   rpc::BlockingDoor blocking;
+  Hub* hub = nullptr;  // null: nobody publishes
   // Release by the server, acquire in begin_turn().
   std::atomic<Phase> phase{Phase::serving};
 };

@@ -1,10 +1,14 @@
 #include "tools/ringrpcd/methods.h"
 
+#include <ringrpc/feed.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace ringrpcd {
 namespace {
@@ -65,6 +69,34 @@ void tick(ringrpc::Stream stream, std::uint32_t done, Ticks in) {
   });
 }
 
+struct Topic {
+  std::string topic;
+};
+
+struct Publish {
+  std::string topic;
+  ringrpc::Json value;
+};
+
+struct FeedEvent {
+  std::string_view topic;
+  ringrpc::Json value;
+};
+
+void add_feed(ringrpc::Server& server) {
+  // Lives as long as the methods that use it.
+  const auto feed = std::make_shared<ringrpc::Feed>(server);
+  server.method("feed.subscribe", [feed](const Topic& in, ringrpc::Stream stream) {
+    feed->subscribe(std::move(stream), in.topic);
+  });
+  server.method("feed.unsubscribe", [feed](const Topic& in, ringrpc::Stream stream) {
+    feed->unsubscribe(std::move(stream), in.topic);
+  });
+  server.method("feed.publish", [feed](const Publish& in) {
+    return feed->publish(in.topic, "feed.event", FeedEvent{.topic = in.topic, .value = in.value});
+  });
+}
+
 void echo(ringrpc::Call& call, ringrpc::Reply& reply) {
   const ringrpc::JsonValue params = call.params();
   if (params.exists()) {
@@ -93,6 +125,7 @@ void add_methods(ringrpc::Server& server, std::uint32_t reply_size_max) {
   server.method("sleep", sleep_for);
   server.method("ticks",
                 [](const Ticks& in, ringrpc::Stream stream) { tick(std::move(stream), 0, in); });
+  add_feed(server);
   server.method("blob", [reply_size_max](ringrpc::Call& call, const Blob& in) {
     // What is larger than any reply is refused by the engine; it need not be larger still. Nobody
     // waits for the blob of a notification.

@@ -181,6 +181,11 @@ inline constexpr std::uint32_t in_flight_max_max = 1u << 20;
 // bytes together, replies over 128 bytes until they are sent, replies that wait for those before
 // them. A call that finds no room is -31001, a reply -31004.
 inline constexpr std::uint32_t late_memory_size_max = 256u << 20;
+// Topics that the connections of one worker listen to, counted for each listener, and those of one
+// connection. 48 bytes each, touched by as many as there ever were; the topic's name beside. More
+// is -31001.
+inline constexpr std::uint32_t subscriptions_max = 65'536;
+inline constexpr std::uint32_t subscriptions_per_connection_max = 1'024;
 // Bytes of one call's notifications that wait for its peer, beside unsent_size_max in its
 // connection.
 inline constexpr std::uint32_t stream_queue_size_max = 256u << 10;

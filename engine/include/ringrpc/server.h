@@ -153,6 +153,7 @@ class Server {
   [[nodiscard]] std::string calls_json() const;
 
  private:
+  friend class Feed;
   struct Impl;
   void add(std::string_view name, const handlers::Handler& handler, const MethodOptions& options);
 

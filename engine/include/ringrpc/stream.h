@@ -76,7 +76,13 @@ class Stream : public Deferred {
   template <class F>
   void when_room(F then) && {
     for_room(late());
-    std::move(*this).after(when_room_ms_max, std::move(then));
+    std::move(*this).after(waits_for_ever, std::move(then));
+  }
+  // Keeps the stream open until its call is to stop; then `then` is called with it.
+  // Requires: as after().
+  template <class F>
+  void when_stopped(F then) && {
+    std::move(*this).after(waits_for_ever, std::move(then));
   }
   template <class F>
   void after(std::uint32_t ms, F then) && {
@@ -85,7 +91,8 @@ class Stream : public Deferred {
   }
 
  private:
-  static constexpr std::uint32_t when_room_ms_max = 0xFFFFFFFF;
+  friend class Feed;
+  static constexpr std::uint32_t waits_for_ever = 0xFFFFFFFF;
 
   static void set_policy(rpc::LateCall& late, WhenFull policy);
   static bool is_open(const rpc::LateCall& late);

@@ -1,0 +1,123 @@
+// The desk's part of publications: from a worker's queue to the subscribers' connections.
+
+#include <ringrpc/limits.h>
+
+#include <utility>
+
+#include "engine/base/assert.h"
+#include "engine/serve/hub.h"
+#include "engine/serve/late_desk.h"
+
+namespace ringrpc::serve {
+
+Subscriptions::Added LateDesk::subscribe(rpc::LateCall& call, const rpc::TopicName& topic,
+                                         WhenFull when_full) {
+  if (!call.linked || call.told) return Subscriptions::Added::already;
+  const bool is_http = options_.connections[call.holder].protocol == Protocol::http;
+  const auto added = subscriptions_.add(call.holder, is_http ? &call : nullptr, topic, when_full);
+  if (added == Subscriptions::Added::full) {
+    options_.counters->add(base::Counter::limit_subscriptions);
+  }
+  return added;
+}
+
+bool LateDesk::unsubscribe(rpc::LateCall& call, const rpc::TopicName& topic) {
+  if (!call.linked) return false;
+  const std::uint32_t place = subscriptions_.find(call.holder, topic);
+  if (place == no_subscription) return false;
+  drop_subscription(place);
+  return true;
+}
+
+void LateDesk::drop_subscription(std::uint32_t place) {
+  if (fan_next_ == place) fan_next_ = subscriptions_[place].next_of_topic;
+  keep(subscriptions_[place], nullptr);
+  subscriptions_.remove(place);
+}
+
+// Lets a subscription keep that publication in place of the one that it kept.
+void LateDesk::keep(Subscription& one, rpc::Publication* publication) {
+  rpc::Publication* const before = std::exchange(one.latest, publication);
+  if (publication != nullptr) ++publication->kept;
+  if (before == nullptr) return;
+  --before->kept;
+  if (before != fan_) free_unkept(before);
+}
+
+void LateDesk::free_unkept(rpc::Publication* publication) {
+  if (publication->kept != 0) return;
+  calls_->discharge(publication->size());
+  delete publication;
+}
+
+void LateDesk::drop_subscriptions(std::uint32_t connection, const rpc::LateCall* stream) {
+  std::uint32_t place = subscriptions_.first_of(connection);
+  while (place != no_subscription) {
+    const std::uint32_t next = subscriptions_[place].next_of_connection;
+    if (stream == nullptr || subscriptions_[place].stream == stream) drop_subscription(place);
+    place = next;
+  }
+}
+
+void LateDesk::begin_fan(rpc::Publication& publication) {
+  RINGRPC_ASSERT(fan_ == nullptr);
+  fan_ = &publication;
+  fan_next_ = subscriptions_.first_of(publication.topic);
+  if (fan_next_ == no_subscription) end_fan();
+}
+
+void LateDesk::end_fan() { free_unkept(std::exchange(fan_, nullptr)); }
+
+// Gives what is being published to one more of its subscribers. Returns: whose connection it is.
+std::uint32_t LateDesk::fan_out() {
+  Subscription& one = subscriptions_[fan_next_];
+  fan_next_ = one.next_of_topic;
+  Connection& connection = options_.connections[one.connection];
+  const std::uint32_t slot = one.connection;
+  if (connection.broken) {
+    options_.counters->add(base::Counter::events_dropped);
+  } else if (one.latest == nullptr &&
+             connection.out.size + held(connection) <= limits::unsent_size_max) {
+    tell(one, connection, fan_->text);
+  } else {
+    find_no_room(one, connection);
+  }
+  if (fan_next_ == no_subscription) end_fan();
+  return slot;
+}
+
+void LateDesk::find_no_room(Subscription& one, Connection& connection) {
+  if (one.when_full == WhenFull::close) {
+    options_.counters->add(base::Counter::limit_stream_queue);
+    connection.broken = true;
+  } else if (one.when_full == WhenFull::coalesce) {
+    if (one.latest != nullptr) options_.counters->add(base::Counter::events_coalesced);
+    keep(one, fan_);
+    connection.wants_room = true;
+  } else {
+    options_.counters->add(base::Counter::events_dropped);
+  }
+}
+
+void LateDesk::tell(Subscription& one, Connection& connection, std::string_view text) {
+  if (one.stream != nullptr) return write(*one.stream, connection, text);
+  options_.counters->add(base::Counter::events);
+  const bool ok = options_.responder->answer_later(connection.out, {.has_body = true},
+                                                   {.protocol = connection.protocol}, text);
+  if (!ok) fail(connection);
+}
+
+// What was kept for want of room goes on. Returns: whether all of it has.
+bool LateDesk::pump_subscriptions(Connection& connection) {
+  for (std::uint32_t place = subscriptions_.first_of(slot_of(connection)); place != no_subscription;
+       place = subscriptions_[place].next_of_connection) {
+    Subscription& one = subscriptions_[place];
+    if (one.latest == nullptr) continue;
+    if (connection.out.size + held(connection) > limits::unsent_size_max) return false;
+    tell(one, connection, one.latest->text);
+    keep(one, nullptr);
+  }
+  return true;
+}
+
+}  // namespace ringrpc::serve
