@@ -124,7 +124,7 @@ class Worker {
   // frame: worker_frame.h
   bool frame(Connection& connection);
   Step next_step(Connection& connection);
-  bool end_of_input(Connection& connection);
+  Step end_of_input(Connection& connection);
   void end_after_this(Connection& connection);
   bool keep(Connection& connection);
   bool next_input(Connection& connection);

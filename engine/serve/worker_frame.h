@@ -85,21 +85,24 @@ template <class Io>
 }
 
 // Nothing more has come from a peer whose messages need not end with a byte of their own.
-// Returns: whether request_ is a last message, ended by the peer's end.
+// Returns: what the peer's end makes of what it has begun; Step::need_input when that is nothing.
 template <class Io>
-bool Worker<Io>::end_of_input(Connection& connection) {
+Step Worker<Io>::end_of_input(Connection& connection) {
   if (connection.protocol == Protocol::websocket) {
     send_pong(connection);
     if (connection.leaving && connection.partial == nullptr && !connection.late) {
       end_websocket(connection, ws::close_code::going_away, "the server stops");
     }
-    return false;
+    return Step::need_input;
   }
-  if (connection.peer_finished && lines_.end(connection, request_) == Step::message) return true;
+  if (connection.peer_finished) {
+    const Step step = lines_.end(connection, request_);
+    if (step != Step::need_input) return step;
+  }
   if (connection.leaving && connection.partial == nullptr) {
     connection.state = ConnectionState::finishing;
   }
-  return false;
+  return Step::need_input;
 }
 
 // The server stops. HTTP says that a reply is the last one; elsewhere nothing does, so all that has
@@ -129,12 +132,16 @@ bool Worker<Io>::frame(Connection& connection) {
     }
     bool ok = true;
     request_.protocol = connection.protocol;
-    switch (next_step(connection)) {
+    Step step = next_step(connection);
+    if (step == Step::need_input) {
+      if (next_input(connection)) continue;
+      if (connection.protocol == Protocol::http) [[likely]]
+        return false;
+      step = end_of_input(connection);
+    }
+    switch (step) {
       case Step::need_input:
-        if (next_input(connection)) continue;
-        if (connection.protocol == Protocol::http || !end_of_input(connection)) [[likely]]
-          return false;
-        [[fallthrough]];
+        return false;
       case Step::message:
         counters_.add(base::Counter::requests);
         if (stopping_) end_after_this(connection);

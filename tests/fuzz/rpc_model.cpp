@@ -189,6 +189,7 @@ struct Building {
 };
 
 void Building::add(const Message& message) {
+  if (limits.two_way && message.kind == Message::Kind::response) return;
   const bool is_call = message.kind == Message::Kind::call;
   if (!is_call && message.kind != Message::Kind::notification) {
     const bool echoes = message.kind == Message::Kind::invalid;

@@ -31,6 +31,7 @@ Message judge(const Value& value);
 struct ModelLimits {
   std::uint32_t batch_length_max = 0;
   std::uint32_t reply_size_max = 0;
+  bool two_way = false;  // a response that comes is dropped
 };
 
 struct Answer {
