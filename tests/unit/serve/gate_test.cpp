@@ -114,7 +114,11 @@ class Gate : public ::testing::TestWithParam<IoChoice> {
   }
   ~Gate() override { server.stop(); }
 
-  Server server{{.listen = "127.0.0.1:0", .workers = 1, .io = GetParam(), .pin = false}};
+  Server server{{.listen = "127.0.0.1:0",
+                 .more_listeners = {"tcp://127.0.0.1:0"},
+                 .workers = 1,
+                 .io = GetParam(),
+                 .pin = false}};
   bool started = false;
 };
 
@@ -184,6 +188,31 @@ TEST_P(Gate, ARequestInOnePieceIsNotCopiedAndASplitOneOnce) {
   ASSERT_GT(size_of_responses(fd, 1), 5000u);
   EXPECT_EQ(metric(server, "ringrpc_receives_total") - receives, 2u);
   EXPECT_EQ(metric(server, "ringrpc_bytes_copied_total"), split.size());
+  close(fd);
+}
+
+TEST_P(Gate, LinesAllocateNothingAndInOnePieceAreNotCopied) {
+  ASSERT_TRUE(started) << server.error();
+  const int fd = connected(server.port(1));
+  const std::string line = canonical + "\n";
+  const std::string five = "{\"jsonrpc\":\"2.0\",\"result\":5,\"id\":1}\n";
+  std::string many;
+  for (int i = 0; i < 16; ++i) many += line;
+  const auto once = [&](const std::string& bytes, std::size_t size) {
+    write_all(fd, bytes);
+    ASSERT_TRUE(read_exactly(fd, size));
+  };
+  for (int i = 0; i < 50; ++i) {
+    once(line, five.size());
+    once(many, 16 * five.size());
+  }
+  EXPECT_EQ(metric(server, "ringrpc_bytes_copied_total"), 0u);
+  const std::uint64_t before = testing::heap_allocations();
+  for (int i = 0; i < 200; ++i) {
+    once(line, five.size());
+    once(many, 16 * five.size());
+  }
+  EXPECT_EQ(testing::heap_allocations() - before, 0u);
   close(fd);
 }
 
