@@ -102,6 +102,7 @@ class Loop {
   void drain(Wire& wire, std::uint64_t now_ns);
   void on_opened(Wire& wire, std::uint64_t now_ns);
   void on_failed(Wire& wire, std::uint64_t now_ns);
+  void put_off_reconnect(std::uint64_t now_ns);
   void on_unreachable(const Failure& failure, std::uint64_t now_ns);
   void on_head(Wire& wire, std::uint64_t now_ns);
   void on_body(Wire& wire, std::string_view text);
@@ -137,7 +138,7 @@ class Loop {
   Backoff backoff_;
   std::uint64_t next_id_ = 1;
   CallNumber next_number_ = 1;
-  unsigned connect_failures_ = 0;   // since the last success
+  unsigned connect_failures_ = 0;   // since the last success; on streams, the last message
   std::uint64_t reconnect_ns_ = 0;  // not before, unless a call wants it
   bool in_callback_ = false;
   bool interrupted_ = false;

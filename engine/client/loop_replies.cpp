@@ -60,7 +60,8 @@ void Loop::on_opened(Wire& wire, std::uint64_t now_ns) {
   wire.ready = true;
   wire.deadline_ns = UINT64_MAX;
   wire.idle_since_ns = now_ns;
-  connect_failures_ = 0;
+  // A stream proves itself by its first message: a program that ends at once was connected, too.
+  if (target_.protocol == Protocol::http) connect_failures_ = 0;
   reconnect_ns_ = 0;
   const bool again = stats_.connects++ > 0;
   if (target_.protocol == Protocol::http) return;
@@ -80,7 +81,7 @@ void Loop::on_failed(Wire& wire, std::uint64_t now_ns) {
   if (job != nullptr) jobs.push_back(job);
   if (target_.protocol != Protocol::http) {
     for (const CallNumber number : on_stream_) jobs.push_back(find(number));
-    reconnect_ns_ = now_ns;
+    put_off_reconnect(now_ns);
   }
   if (!jobs.empty()) ++stats_.disconnects;
   wire.link.close();  // before the jobs leave it: there is nobody to tell that they stop
@@ -96,10 +97,14 @@ bool Loop::connected() const {
                      [](const std::unique_ptr<Wire>& wire) { return wire->ready; });
 }
 
-void Loop::on_unreachable(const Failure& failure, std::uint64_t now_ns) {
+void Loop::put_off_reconnect(std::uint64_t now_ns) {
   ++connect_failures_;
   const double wait_ms = backoff_.wait_ms(options_, connect_failures_);
   reconnect_ns_ = now_ns + static_cast<std::uint64_t>(wait_ms * ns_per_ms);
+}
+
+void Loop::on_unreachable(const Failure& failure, std::uint64_t now_ns) {
+  put_off_reconnect(now_ns);
   // As long as another connection works, what is queued waits for it.
   if (connected()) return;
   const std::deque<CallNumber> waiting = std::exchange(queue_, {});
@@ -223,6 +228,7 @@ void Loop::on_stream(Wire& wire, std::string_view text, std::uint64_t now_ns) {
     ++stats_.bad_messages;
     return;
   }
+  connect_failures_ = 0;
   const JsonValue root = document_.root();
   const bool batch = document_.is_batch();
   std::set<CallNumber> answered;

@@ -29,8 +29,8 @@
 // Thread: a client belongs to one thread at a time and has none of its own: bytes move while call()
 //         and the others wait, and in poll() and run(). interrupt() may be called from any thread.
 //         A host's name is looked up where a connection begins, and that blocks.
-// Callbacks run inside these functions. They may start and cancel calls; what waits (call(),
-//         notify(), send(), exchange(), poll(), run(), Pending::get()) fails there at once.
+// Callbacks run inside these functions. They may start and cancel calls, not end the client; what
+//         waits (call(), notify(), send(), exchange(), poll(), run(), Pending::get()) fails there.
 // Errors: never by exceptions; those of callbacks are passed on (client_callback.h).
 
 #include <ringrpc/client_answer.h>

@@ -88,7 +88,8 @@ struct ClientOptions {
   std::size_t reply_size_max = 64u << 20;    // of one message that comes; 2 GiB - 1 at the most
   std::vector<HttpField> headers = {};       // a name that is given here replaces the client's own
   bool stay_connected = false;  // not HTTP: poll() reconnects, with backoff, though nothing is sent
-  // Sees all that goes out and comes in: the HTTP head (empty elsewhere) and the message.
+  // Sees all that goes out and comes in: the HTTP head (empty elsewhere) and the message. It runs
+  // in the midst of the loop: it must not use the client.
   Callback<void(bool outgoing, std::string_view head, std::string_view body)> trace = {};
 };
 

@@ -252,6 +252,25 @@ TEST(LineCall, ItConnectsAgainAndSaysSo) {
   EXPECT_EQ("faa", said);
 }
 
+TEST(LineCall, AServerThatEndsEachConnectionIsNotAskedAllTheTime) {
+  Peer peer;
+  ClientOptions options = fast();
+  options.stay_connected = true;
+  options.backoff_ms = options.backoff_max_ms = 600'000;
+  Client client(peer.url("tcp"), options);
+  peer.accept(client);
+  ASSERT_TRUE(turn_until(client, [&] { return client.connected(); }));
+  peer.close();
+  ASSERT_TRUE(turn_until(client, [&] { return !client.connected(); }));
+  for (int i = 0; i < 20; ++i) client.poll(0);
+  EXPECT_EQ(1u, client.stats().connects);
+  EXPECT_FALSE(peer.has_caller());
+  Started call(client);  // a call does not wait for that
+  peer.accept(client);
+  peer.write(result(id_of(peer.read_line(client)), "1") + "\n");
+  EXPECT_TRUE(call.wait().ok());
+}
+
 TEST(LineCall, ABatchMayBeAnsweredWholeOrOneByOne) {
   const std::string one = result("1", "10");
   const std::string two = result("2", "20");
