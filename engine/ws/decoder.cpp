@@ -56,7 +56,7 @@ bool Decoder::read_header(char*& cursor, char* end, const Rules& rules) {
   if (kept != 0) {
     const std::size_t more =
         std::min<std::size_t>(header_size_max - kept, static_cast<std::size_t>(end - cursor));
-    std::memcpy(header_ + kept, cursor, more);
+    if (more != 0) std::memcpy(header_ + kept, cursor, more);
     from = header_;
     to = header_ + kept + more;
   }

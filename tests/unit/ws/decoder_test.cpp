@@ -50,6 +50,23 @@ TEST(Decoder, ReadsTheExamplesOfTheStandard) {
   expect_heard("\x89\x05Hello", ping, client);
 }
 
+// A buffer that holds nothing may be nowhere; checkers see what is done with that.
+TEST(Decoder, TakesNoInputAsNoInput) {
+  for (const std::string& bytes : {"\x81\x05Hello"s, "\x89\x05Hello"s}) {
+    Decoder decoder;
+    const Rules rules{.reader = Side::client};
+    for (const char c : bytes) {
+      char* nowhere = nullptr;
+      EXPECT_EQ(Decoder::Status::need_more, decoder.next(nowhere, nullptr, rules));
+      char byte = c;
+      char* cursor = &byte;
+      while (cursor == &byte) (void)decoder.next(cursor, &byte + 1, rules);
+    }
+    char* nowhere = nullptr;
+    EXPECT_NE(Decoder::Status::refused, decoder.next(nowhere, nullptr, rules));
+  }
+}
+
 TEST(Decoder, ReadsMessagesOfEveryLengthEncoding) {
   for (const std::size_t size : {0u, 1u, 125u, 126u, 127u, 300u}) {
     const std::string text(size, 't');
