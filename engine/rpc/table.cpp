@@ -67,12 +67,18 @@ std::uint32_t Table::fill(std::uint64_t seed) {
 }
 
 Registry::Registry() {
-  // The engine's own; no handler of a user's is called so.
   auto cancel = std::make_unique<Method>();
   cancel->name = "rpc.cancel";
   cancel->kind = MethodKind::cancel;
-  slots_.emplace(cancel->name, 0);
-  methods_[cancel->name] = std::move(cancel);
+  add_engine_method(std::move(cancel));
+}
+
+void Registry::add_engine_method(std::unique_ptr<Method> method) {
+  RINGRPC_ASSERT(method->name.starts_with("rpc."), method->name);
+  method->slot = static_cast<std::uint32_t>(slots_.size());
+  slots_.emplace(method->name, method->slot);
+  std::string name = method->name;
+  methods_[name] = std::move(method);
   owned_ = std::make_unique<const Table>(listed(methods_));
   current_.store(owned_.get(), std::memory_order_release);
 }
@@ -103,6 +109,7 @@ base::Status Registry::add(std::unique_ptr<Method> method) {
 }
 
 bool Registry::remove(std::string_view name) {
+  if (name.starts_with("rpc.")) return false;
   RetiredList freed;  // destroyed after the lock
   std::lock_guard lock(mutex_);
   const auto found = methods_.find(std::string(name));

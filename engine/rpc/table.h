@@ -119,6 +119,8 @@ class Registry {
   // Fails: on a bad name or a full table.
   base::Status add(std::unique_ptr<Method> method);
   bool remove(std::string_view name);
+  // Adds a method of the engine's own, whose name begins with "rpc.". Requires: nobody reads yet.
+  void add_engine_method(std::unique_ptr<Method> method);
 
   // Returns: the current generation. Acquire: pairs with the release in publish().
   [[nodiscard]] const Table* current() const { return current_.load(std::memory_order_acquire); }

@@ -13,6 +13,7 @@
 #include "engine/base/assert.h"
 #include "engine/io/epoll_io.h"
 #include "engine/io/uring_io.h"
+#include "engine/serve/discover.h"
 #include "engine/serve/machine.h"
 #include "engine/serve/options_check.h"
 #include "engine/serve/worker.h"
@@ -72,6 +73,15 @@ Server::Impl::Impl(Options given)
       std::make_unique<serve::BlockingPool>(options.blocking_threads, options.blocking_queue_max);
   shared.blocking = blocking_pool->door();
   shared.hub = &hub;
+  auto discover = std::make_unique<rpc::Method>();
+  discover->name = "rpc.discover";
+  discover->state = this;
+  discover->invoke = [](void* state, bool, Call&, Reply& reply) {
+    // The caller's worker has announced itself, so the table stays while it is read.
+    const Impl& self = *static_cast<const Impl*>(state);
+    reply.result().raw(serve::openrpc(*self.registry.current(), self.options.name));
+  };
+  registry.add_engine_method(std::move(discover));
 }
 
 Server::Impl::~Impl() {
