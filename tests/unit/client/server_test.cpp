@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <ringrpc/client.h>
+#include <ringrpc/feed.h>
 #include <ringrpc/server.h>
 #include <ringrpc/stream.h>
 #include <unistd.h>
@@ -47,6 +48,10 @@ struct Ticks {
 
 struct Tick {
   int n;
+};
+
+struct Topic {
+  std::string_view topic;
 };
 
 void tick(Stream stream, int done, int count) {
@@ -111,11 +116,16 @@ class Served : public testing::TestWithParam<std::string_view> {
     add_methods(*server_);
     server_->method("ticks",
                     [](const Ticks& in, Stream stream) { tick(std::move(stream), 0, in.count); });
+    feed_.emplace(*server_);
+    server_->method("follow", [this](const Topic& in, Stream stream) {
+      feed_->subscribe(std::move(stream), in.topic);
+    });
     server_->method("hold", [this](Deferred reply) { hold(held_, std::move(reply)); });
     ASSERT_TRUE(server_->start()) << server_->error();
     std::string url = scheme + "://" + server_->address();
     if (scheme == "http" || scheme == "ws") url += "/rpc";
-    client_.emplace(local ? scheme + ":" + folder_.socket() : url);
+    url_ = local ? scheme + ":" + folder_.socket() : url;
+    client_.emplace(url_);
     ASSERT_EQ("", client_->error());
   }
   void TearDown() override {
@@ -126,7 +136,9 @@ class Served : public testing::TestWithParam<std::string_view> {
 
   Folder folder_;
   Held held_;
+  std::string url_;
   std::optional<Server> server_;
+  std::optional<Feed> feed_;
   std::optional<Client> client_;
 };
 
@@ -223,6 +235,27 @@ TEST_P(Served, EventsComeBeforeTheResult) {
   seen.clear();
   EXPECT_EQ(5, *client_->call<int>("ticks", Ticks{.count = 5, .ms = 1}));
   EXPECT_TRUE(seen.empty());
+}
+
+TEST_P(Served, ASubscriptionIsHeardUntilItsClientLeaves) {
+  std::vector<std::string> heard;
+  std::optional<Client> subscriber(std::in_place, url_);
+  subscriber->on_notification([&](const Notification& event) {
+    heard.push_back(std::string(event.method) + std::string(event.params));
+  });
+  // Over HTTP the stream of events is the answer, and does not end.
+  subscriber->start<void>("follow", Topic{"a"}, [](Answer<void>) {}, {.timeout_ms = 0});
+  ASSERT_TRUE(turn_until(*subscriber, [&] {
+    feed_->publish("a", "changed", Tick{7});
+    return !heard.empty();
+  }));
+  EXPECT_EQ("changed{\"n\":7}", heard.front());
+  feed_->publish("b", "changed", Tick{8});
+  feed_->publish("a", "changed", Tick{9});
+  ASSERT_TRUE(turn_until(*subscriber, [&] { return heard.back() == "changed{\"n\":9}"; }));
+  EXPECT_EQ(0, std::count(heard.begin(), heard.end(), "changed{\"n\":8}"));
+  subscriber.reset();
+  EXPECT_EQ(5, *client_->call<std::int64_t>("sum", Sum{2, 3}));
 }
 
 TEST_P(Served, ACancelledCallAndOneThatIsTooLateAreStopped) {
