@@ -19,10 +19,12 @@ TEST(Close, CarriesNothingOrACodeAndAReason) {
   Close close;
   EXPECT_EQ(read_close("", close), 0);
   EXPECT_EQ(close.code, close_code::none);
-  EXPECT_EQ(read_close(payload_of(1000), close), 0);
+  const std::string normal = payload_of(1000);
+  EXPECT_EQ(read_close(normal, close), 0);
   EXPECT_EQ(close.code, 1000);
   EXPECT_EQ(close.reason, "");
-  EXPECT_EQ(read_close(payload_of(4999, "caf\xc3\xa9"), close), 0);
+  const std::string payload = payload_of(4999, "caf\xc3\xa9");  // the reason points into it
+  EXPECT_EQ(read_close(payload, close), 0);
   EXPECT_EQ(close.code, 4999);
   EXPECT_EQ(close.reason, "caf\xc3\xa9");
 }
