@@ -44,14 +44,16 @@ std::string_view parse_url(std::string_view text, Url& out) {
   }
   constexpr std::string_view http = "http://";
   constexpr std::string_view tcp = "tcp://";
+  constexpr std::string_view ws = "ws://";
   out.lines = text.starts_with(tcp);
-  if (!out.lines && !text.starts_with(http)) {
-    return "the URL must begin with http://, tcp://, unix: or unix-http:";
+  out.websocket = text.starts_with(ws);
+  if (!out.lines && !out.websocket && !text.starts_with(http)) {
+    return "the URL must begin with http://, ws://, tcp://, unix: or unix-http:";
   }
   for (const char c : text) {
     if (c <= ' ' || c == 0x7F) return "the URL holds a blank or a control character";
   }
-  text.remove_prefix(out.lines ? tcp.size() : http.size());
+  text.remove_prefix(out.lines ? tcp.size() : out.websocket ? ws.size() : http.size());
   if (text.find('#') != std::string_view::npos) return "the URL has a fragment";
   const std::size_t authority_size = std::min(text.find_first_of("/?"), text.size());
   const std::string_view authority = text.substr(0, authority_size);

@@ -1,6 +1,7 @@
 #pragma once
 
-// Where a request goes: http://HOST[:PORT][/PATH], tcp://HOST:PORT, unix:PATH or unix-http:PATH.
+// Where a request goes: http://HOST[:PORT][/PATH], ws://HOST[:PORT][/PATH], tcp://HOST:PORT,
+// unix:PATH or unix-http:PATH.
 
 #include <cstdint>
 #include <string>
@@ -15,6 +16,10 @@ struct Url {
   std::string authority;     // as written: what the Host field carries
   std::string target = "/";  // path and query
   std::uint16_t port = 80;
+  bool websocket = false;  // text messages in place of HTTP: ws
+
+  // Whether messages stand alone, so that not each is answered.
+  [[nodiscard]] bool two_way() const { return lines || websocket; }
 };
 
 // Returns: an empty view and fills `out`, or the reason why the text is not such a URL.

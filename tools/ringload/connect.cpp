@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/base/clock.h"
+#include "tools/ringload/websocket.h"
 
 namespace ringload {
 
@@ -139,6 +140,10 @@ bool open_connections(Ring& ring, const Target& target, std::uint32_t first, std
               " connections within the timeout";
       return false;
     }
+  }
+  for (const int fd : sockets.all()) {
+    if (target.handshake.empty()) break;
+    if (!shake_hands(fd, target.handshake, timeout_ns, error)) return false;
   }
   return ring.register_sockets(sockets.all(), error);
 }

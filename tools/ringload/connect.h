@@ -16,6 +16,7 @@ struct Target {
   sockaddr_storage address{};
   socklen_t address_size = 0;
   bool loopback4 = false;  // 127.0.0.0/8: more than one source address can be had
+  std::string handshake;   // what a connection begins with; empty for HTTP
 };
 
 // Returns: false with a sentence when the name has no address.

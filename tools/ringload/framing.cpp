@@ -6,6 +6,7 @@
 
 #include "tools/ringload/reply_check.h"
 #include "tools/ringload/rpc_check.h"
+#include "tools/ringload/websocket.h"
 
 namespace ringload {
 
@@ -130,6 +131,7 @@ const char* ReplyReader::take_one(Partial& partial, const char* cursor, const ch
 }
 
 HeadStatus ReplyReader::read_front(std::string_view bytes, ReplyHead& head) const {
+  if (frames_) return read_frame_head(bytes, head);
   if (!lines_) return read_head(bytes, head);
   const std::size_t size = bytes.find('\n');
   if (size == std::string_view::npos) return HeadStatus::incomplete;
@@ -193,7 +195,7 @@ const char* ReplyReader::resume(Partial& partial, const char* cursor, const char
     if (partial.bytes.size() < partial.size) continue;
 
     ReplyHead head;
-    const HeadStatus status = read_head(partial.bytes, head);
+    const HeadStatus status = read_front(partial.bytes, head);
     if (status == HeadStatus::bad) return bad(partial.bytes);
     if (status == HeadStatus::incomplete) continue;
     const std::uint64_t size = head.head_size + head.body_size;

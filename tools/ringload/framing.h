@@ -69,6 +69,8 @@ class ReplyReader {
 
   // Replies are lines of JSON from here on.
   void expect_lines() { lines_ = true; }
+  // Replies are WebSocket messages. Must come before the first bytes.
+  void expect_frames() { frames_ = true; }
 
   // Takes the next bytes of a connection, when all requests are the same.
   Fed feed(Partial& partial, const char* data, std::size_t size);
@@ -115,6 +117,7 @@ class ReplyReader {
   void note(std::string_view sentence, std::string_view reply);
 
   bool lines_ = false;
+  bool frames_ = false;
   std::string last_good_;  // a whole reply; empty before the first
   ReplyCounts counts_;
   std::uint64_t large_bodies_ = 0;

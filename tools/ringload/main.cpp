@@ -19,6 +19,7 @@
 #include "tools/ringload/request.h"
 #include "tools/ringload/runner.h"
 #include "tools/ringload/spectrum.h"
+#include "tools/ringload/websocket.h"
 
 namespace {
 
@@ -39,6 +40,7 @@ void raise_descriptor_limit() {
 // Makes the bytes of all requests.
 void make_requests(const Options& options, Plan& plan) {
   const auto make = [&options](std::string_view body) {
+    if (options.url.websocket) return ringload::make_frame(body);
     return ringload::make_request(options.method, options.url, options.fields, body);
   };
   plan.tape.make({options.bodies, options.batch, options.fresh_ids}, make);
@@ -93,6 +95,9 @@ int report(const Options& options, const std::vector<const ringload::Outcome*>& 
 // Returns: the exit code.
 int run(const Options& options, Plan& plan) {
   std::string error;
+  if (options.url.websocket) {
+    plan.target.handshake = ringload::make_handshake(options.url, options.fields);
+  }
   if (!ringload::resolve(options.url, plan.target, error)) {
     std::fprintf(stderr, "ringload: %s\n", error.c_str());
     return ringload::exit_unreachable;

@@ -94,9 +94,9 @@ std::string complete_bodies(Options& options, const Typed& typed) {
   std::size_t size = 0;
   for (const Body& body : options.bodies) {
     const bool object = tools::skip_blanks(body.text).starts_with('{');
-    const bool json = options.tracked() || options.batch != 0 || options.url.lines;
+    const bool json = options.tracked() || options.batch != 0 || options.url.two_way();
     if (json && !tools::is_json(body.text)) return "the body is no JSON";
-    if (options.url.lines && make_message(body).calls.empty()) {
+    if (options.url.two_way() && make_message(body).calls.empty()) {
       return "a line without an id has no answer to wait for";
     }
     if (options.batch != 0 && !object) return "--batch wants bodies that are single calls";
@@ -148,6 +148,11 @@ std::string complete(Options& options, const Typed& typed) {
   if (!std::all_of(options.method.begin(), options.method.end(), is_token)) {
     return "--method wants the name of a method of HTTP";
   }
+  if (options.url.websocket) {
+    if (options.churn != 0) return "--churn is not for ws://";
+    if (options.method != "POST") return "--method is for HTTP";
+    options.method = "messages to";  // in the report
+  }
   for (std::uint32_t i = 0; options.pin >= 0 && i < options.threads; ++i) {
     if (!may_use(options.pin + static_cast<int>(i))) return "--pin names a CPU that is not ours";
   }
@@ -169,7 +174,8 @@ std::string complete(Options& options, const Typed& typed) {
 void declare_what(CLI::App& app, Options& options, Typed& typed) {
   const char* const group = "What is sent";
   app.add_option("URL", options.url_text,
-                 "http://HOST:PORT/PATH, unix-http:PATH; lines of JSON: tcp://HOST:PORT, unix:PATH")
+                 "http://HOST:PORT/PATH, ws://HOST:PORT/PATH, unix-http:PATH; lines of JSON: "
+                 "tcp://HOST:PORT, unix:PATH")
       ->required();
   CLI::Option* const body = app.add_option("--body", typed.body, "Body (default: a call of sum)");
   CLI::Option* const file = app.add_option("--body-file", typed.body_file, "File with the body");

@@ -61,6 +61,7 @@ bool Runner::prepare() {
   outcome_.connects = count;
   tracked_ = options.tracked();
   if (options.url.lines) reader_.expect_lines();
+  if (options.url.websocket) reader_.expect_frames();
   if (tracked_) reader_.follow(plan_.tape, options.check_every);
   if (options.open_loop || options.churn != 0) refill_ = Refill::slow;
   return ring_.start(outcome_.error) &&

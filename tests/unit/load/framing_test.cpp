@@ -10,7 +10,10 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "tools/ringload/websocket.h"
 
 namespace ringload {
 namespace {
@@ -44,8 +47,9 @@ struct Seen {
 // sanitizer sees a read behind them.
 class Feeder {
  public:
-  explicit Feeder(bool lines = false) {
+  explicit Feeder(bool lines = false, bool frames = false) {
     if (lines) reader_.expect_lines();
+    if (frames) reader_.expect_frames();
   }
   void feed(std::string_view bytes) {
     if (seen_.bad || bytes.empty()) return;
@@ -92,6 +96,55 @@ void expect_at_every_split(const std::string& stream, const Seen& expected, bool
   }
   for (const std::size_t step : {1u, 2u, 3u, 7u, 64u, 1023u, 1024u, 1025u}) {
     ASSERT_EQ(feed_by_steps(stream, step, lines), expected) << "steps of " << step;
+  }
+}
+
+// A server's text frame.
+std::string message(std::string_view text, unsigned first = 0x81) {
+  std::string bytes(1, static_cast<char>(first));
+  if (text.size() < 126) return bytes + static_cast<char>(text.size()) + std::string(text);
+  bytes += '\x7e';
+  bytes += static_cast<char>(text.size() >> 8);
+  bytes += static_cast<char>(text.size() & 0xFF);
+  return bytes + std::string(text);
+}
+
+TEST(FramingTest, MessagesOfAWebSocketAreCountedAtEverySplit) {
+  const std::string long_body =
+      R"({"jsonrpc":"2.0","result":")" + std::string(500, 'x') + R"(","id":1})";
+  const std::string stream = message(good_body) + message(good_body) + message(error_body) +
+                             message(long_body) + message(good_body);
+  for (std::size_t i = 0; i <= stream.size(); ++i) {
+    Feeder feeder(false, true);
+    feeder.feed(std::string_view(stream).substr(0, i));
+    feeder.feed(std::string_view(stream).substr(i));
+    ASSERT_EQ(feeder.seen(), (Seen{.replies = 5, .rpc_errors = 1})) << i;
+    EXPECT_TRUE(feeder.between_replies());
+  }
+}
+
+TEST(FramingTest, WhatIsNoMessageInOneFrameIsBad) {
+  for (const std::string& bytes :
+       {message(good_body, 0x01), message(good_body, 0x82), message("", 0x88), message("", 0x89),
+        std::string("\x81\x80\0\0\0\0", 6), std::string("HTTP/1.1 200 OK\r\n"),
+        "\x81\x7f" + std::string(8, '\xff')}) {
+    Feeder feeder(false, true);
+    feeder.feed(message(good_body) + bytes);
+    EXPECT_EQ(feeder.seen(), (Seen{.replies = 1, .bad = true})) << bytes;
+  }
+}
+
+TEST(FramingTest, AFrameIsWhatTheStandardSays) {
+  // RFC 6455, 5.2: masked, and its lengths in their shortest form.
+  for (const auto& [size, head] : {std::pair{5u, 6u}, std::pair{125u, 6u}, std::pair{126u, 8u},
+                                   std::pair{65'535u, 8u}, std::pair{65'536u, 14u}}) {
+    const std::string text(size, 't');
+    const std::string frame = make_frame(text);
+    ASSERT_EQ(frame.size(), head + size);
+    EXPECT_EQ(frame[0], '\x81');
+    EXPECT_NE(frame[1] & 0x80, 0);
+    const std::string_view key = std::string_view(frame).substr(head - 4, 4);
+    for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(frame[head + i] ^ key[i % 4], 't');
   }
 }
 

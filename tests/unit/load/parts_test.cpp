@@ -31,6 +31,7 @@ TEST(UrlTest, GoodOnesAreTakenApart) {
       {"http://localhost:65535?a=b:c/d", "localhost", "localhost:65535", "/?a=b:c/d", 65535},
       {"http://[::1]:9/x?y=[1]", "::1", "[::1]:9", "/x?y=[1]", 9},
       {"http://[::1]/", "::1", "[::1]", "/", 80},
+      {"ws://localhost:9/rpc", "localhost", "localhost:9", "/rpc", 9},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.text);
@@ -40,15 +41,17 @@ TEST(UrlTest, GoodOnesAreTakenApart) {
     EXPECT_EQ(url.authority, c.authority);
     EXPECT_EQ(url.target, c.target);
     EXPECT_EQ(url.port, c.port);
+    EXPECT_EQ(url.websocket, c.text.starts_with("ws:"));
   }
 }
 
 TEST(UrlTest, WrongOnesAreRefusedWithAReason) {
   for (const std::string_view text :
-       {"", "localhost:8080", "https://localhost/", "http://", "http:///rpc", "http://:80/",
-        "http://a:0/", "http://a:65536/", "http://a:/", "http://a:8x/", "http://a:-1/",
-        "http://[::1/", "http://[::1]x/", "http://[]/", "http://a b/", "http://a/\r\nX: y",
-        "http://user@a/", "http://a/#top", "HTTP://a/"}) {
+       {"",           "localhost:8080", "https://localhost/", "wss://localhost/", "ws:/a",
+        "http://",    "http:///rpc",    "http://:80/",        "http://a:0/",      "http://a:65536/",
+        "http://a:/", "http://a:8x/",   "http://a:-1/",       "http://[::1/",     "http://[::1]x/",
+        "http://[]/", "http://a b/",    "http://a/\r\nX: y",  "http://user@a/",   "http://a/#top",
+        "HTTP://a/"}) {
     Url url;
     EXPECT_NE(parse_url(text, url), "") << text;
   }
