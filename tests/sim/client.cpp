@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "engine/ws/close.h"
+#include "engine/ws/frame.h"
+
 namespace ringrpc::sim {
 namespace {
 
@@ -104,8 +107,57 @@ std::string Client::read_lines(const Excuses& excuses) {
     std::string complaint = take_line(line, excuses);
     if (!complaint.empty()) return complaint;
   }
-  while (answered_ < written_requests_ && script_[answered_].silent) ++answered_;
+  skip_silent();
   return {};
+}
+
+void Client::skip_silent() {
+  while (answered_ < written_requests_ && script_[answered_].silent) ++answered_;
+}
+
+// The frames of a server, behind its answer to the handshake.
+std::string Client::read_frames(const Excuses& excuses) {
+  for (;;) {
+    ws::FrameHeader frame;
+    const char* const begin = heard_.data();
+    const ws::HeaderResult header =
+        ws::read_header(begin, begin + heard_.size(), ws::Side::client, false, frame);
+    if (header.status == ws::HeaderStatus::refused) return complain("no frame begins so", heard_);
+    if (header.status == ws::HeaderStatus::incomplete) break;
+    if (heard_.size() < frame.size + frame.length) break;
+    const std::string payload = heard_.substr(frame.size, frame.length);
+    heard_.erase(0, frame.size + frame.length);
+    std::string complaint;
+    if (ended_) return complain("a frame behind the close", payload);
+    if (frame.opcode == ws::Opcode::text) complaint = take_line(payload, excuses);
+    if (frame.opcode == ws::Opcode::close) complaint = take_close(payload, excuses);
+    if (frame.opcode == ws::Opcode::pong && payload != std::string(payload.size(), 'c')) {
+      complaint = complain("a pong to no ping", payload);
+    }
+    if (!complaint.empty()) return complaint;
+  }
+  skip_silent();
+  return {};
+}
+
+std::string Client::take_close(std::string_view payload, const Excuses& excuses) {
+  ws::Close close;
+  if (ws::read_close(payload, close) != 0) return complain("no close", std::string(payload));
+  const std::string text = "close " + std::to_string(close.code);
+  ended_ = true;
+  skip_silent();
+  const bool begun =
+      answered_ < written_requests_ || (answered_ == written_requests_ && written_bytes_ > 0);
+  if (begun && script_[answered_].answer.close && text == script_[answered_].answer.body) {
+    heard_of_ = ++answered_;
+    return {};
+  }
+  disturbed_ = true;
+  const bool excused = (excuses.stopping && close.code == ws::close_code::going_away) ||
+                       (excuses.time && close.code == ws::close_code::policy) ||
+                       (excuses.memory && (close.code == ws::close_code::internal_error ||
+                                           close.code == ws::close_code::try_again_later));
+  return excused ? std::string() : complain("an unexpected close", text);
 }
 
 std::string Client::take_line(const std::string& line, const Excuses& excuses) {
@@ -118,7 +170,7 @@ std::string Client::take_line(const std::string& line, const Excuses& excuses) {
     ended_ = disturbed_ = true;
     return {};
   }
-  while (answered_ < written_requests_ && script_[answered_].silent) ++answered_;
+  skip_silent();
   if (answered_ == written_requests_ && torn_) {
     torn_ = false;
     return says(R"("error":)") ? std::string() : complain("half a message was answered", line);
@@ -140,6 +192,7 @@ std::string Client::read(const Excuses& excuses) {
   heard_ += more;
   if (habits_.lines) return read_lines(excuses);
   for (;;) {
+    if (habits_.websocket && answered_ != 0) return read_frames(excuses);
     const std::size_t end = heard_.find(head_end);
     if (end == std::string::npos) break;
     const std::string head = heard_.substr(0, end + 2);
@@ -232,7 +285,7 @@ void Client::count(std::map<std::string, std::uint64_t>& certainly,
                    std::map<std::string, std::uint64_t>& possibly) const {
   for (std::size_t i = 0; i < script_.size(); ++i) {
     for (const auto& [method, times] : script_[i].answer.started) {
-      if (i < (habits_.lines ? heard_of_ : answered_)) certainly[method] += times;
+      if (i < (two_way() ? heard_of_ : answered_)) certainly[method] += times;
       if (i < written_requests_) possibly[method] += times;
     }
     if (i < written_requests_ && !script_[i].answer.or_body.empty()) ++possibly["sometimes"];

@@ -28,6 +28,7 @@ class Client {
   struct Habits {
     std::uint32_t write_max = 1;  // bytes of one write
     bool lines = false;           // speaks lines of JSON, and no HTTP
+    bool websocket = false;       // speaks HTTP until the answer to its handshake
     bool pipelines = false;       // does not wait for answers
     bool reads_slowly = false;    // stops reading now and then
     bool waits_for_continue = true;
@@ -67,6 +68,11 @@ class Client {
   std::string read(const Excuses& excuses);
   std::string read_lines(const Excuses& excuses);
   std::string take_line(const std::string& line, const Excuses& excuses);
+  std::string read_frames(const Excuses& excuses);
+  std::string take_close(std::string_view payload, const Excuses& excuses);
+  void skip_silent();
+  // Some requests have no answer, so what was not answered may have run.
+  [[nodiscard]] bool two_way() const { return habits_.lines || habits_.websocket; }
   void finish();
   std::string take_answer(const std::string& head, const std::string& body, const Excuses& excuses);
   std::string complain(const std::string& what, const std::string& heard) const;

@@ -14,6 +14,7 @@
 #include "tests/sim/sim_server.h"
 #include "tests/support/conversation.h"
 #include "tests/support/conversation_lines.h"
+#include "tests/support/conversation_messages.h"
 
 namespace ringrpc::sim {
 namespace {
@@ -31,6 +32,7 @@ constexpr std::size_t sent_size_max = 256u << 10;
 constexpr std::size_t nowhere = ~std::size_t{0};
 // Longer sends are cut at so many places, as far as so many bytes go, and not sent byte by byte.
 constexpr std::size_t cut_bytes_max = 1u << 20;
+constexpr std::size_t handshake_cuts_max = 5;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::size_t cuts_max = 50;
 #else
@@ -143,7 +145,9 @@ std::vector<ConversationFile> read_all() {
   for (const std::string& path : paths) {
     ConversationFile file = testing::read_conversations(path);
     ConversationFile lines = testing::as_lines(file);
+    ConversationFile messages = testing::as_messages(file);
     if (!file.lines) files.push_back(std::move(file));
+    if (!messages.conversations.empty()) files.push_back(std::move(messages));
     if (!lines.error.empty() || !lines.conversations.empty()) files.push_back(std::move(lines));
   }
   return files;
@@ -179,13 +183,14 @@ TEST(ConversationsOnAFakeKernel, HoldCutAnywhereAndByteByByte) {
     for (const Step& step : one.steps) {
       if (step.kind != Step::Kind::send) continue;
       const std::size_t size = step.bytes.size() + 1;
-      const std::size_t cuts = std::clamp<std::size_t>(cut_bytes_max / size, 2, cuts_max);
+      const std::size_t most = step.handshake ? handshake_cuts_max : cuts_max;
+      const std::size_t cuts = std::clamp<std::size_t>(cut_bytes_max / size, 2, most);
       const std::size_t stride = 1 + size / cuts;
       for (std::size_t offset = 1; offset < step.bytes.size(); offset += stride) {
         ASSERT_EQ(stage.play(one, sends, offset), "")
             << one.place << ": " << one.name << ", send " << sends << " cut at " << offset;
       }
-      if (step.bytes.size() <= cuts_max) {
+      if (step.bytes.size() <= most) {
         ASSERT_EQ(stage.play(one, sends, nowhere), "")
             << one.place << ": " << one.name << ", send " << sends << " byte by byte";
       }

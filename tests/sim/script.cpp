@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "engine/json/utf8.h"
+#include "tests/support/conversation_frames.h"
+#include "tests/unit/ws/frames.h"
+
 namespace ringrpc::sim {
 namespace {
 
@@ -394,6 +398,50 @@ std::vector<Request> as_lines(std::mt19937_64& random, const std::vector<Request
   }
   while (!lines.empty() && lines.back().silent) lines.pop_back();
   return lines;
+}
+
+std::vector<Request> as_messages(std::mt19937_64& random, const std::vector<Request>& http) {
+  const auto frame = [&random](std::uint8_t first, std::string_view payload) {
+    std::string key;
+    for (int i = 0; i < 4; ++i) key += static_cast<char>(random());
+    return ws::test::frame(first, payload, key);
+  };
+  const auto control = [&](std::uint8_t first) {
+    return frame(first, std::string(below(random, 126), 'c'));
+  };
+  Request handshake;
+  handshake.bytes = testing::handshake_bytes("/rpc");
+  handshake.answer.status = 101;
+  std::vector<Request> messages = {handshake};
+  for (Request message : http) {
+    const std::string body = message.bytes.substr(message.head_size);
+    std::string_view text = body;
+    message.head_size = 0;
+    message.bytes.clear();
+    // In front, so that the message is whole with its last byte.
+    if (below(random, 6) == 0) message.bytes += control(ws::test::first_ping);
+    if (below(random, 12) == 0) message.bytes += control(ws::test::first_pong);
+    bool open = false;
+    while (below(random, 4) == 0) {
+      const std::size_t size = below(random, text.size() + 1);
+      message.bytes += frame(open ? 0x00 : 0x01, text.substr(0, size));
+      text.remove_prefix(size);
+      open = true;
+      if (below(random, 4) == 0) message.bytes += control(ws::test::first_ping);
+    }
+    message.bytes += frame(open ? 0x80 : 0x81, text);
+    message.silent = message.answer.status == 204;
+    message.answer.close = message.answer.status == 413 || !json::is_utf8(body);
+    if (message.answer.close) {
+      message.answer.body = message.answer.status == 413 ? "close 1009" : "close 1007";
+      message.answer.or_body.clear();
+      messages.push_back(std::move(message));
+      return messages;
+    }
+    messages.push_back(std::move(message));
+  }
+  while (messages.back().silent) messages.pop_back();
+  return messages;
 }
 
 std::vector<Request> make_script(std::mt19937_64& random, const Weights& weights,

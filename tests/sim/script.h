@@ -40,6 +40,11 @@ struct Request {
 // A message of which HTTP says that it was accepted has no answer, and is not the last.
 std::vector<Request> as_lines(std::mt19937_64& random, const std::vector<Request>& http);
 
+// Returns: the same as masked frames of a WebSocket, in parts here and there, with pings and pongs
+// between; the first request is the handshake, and the last one may end it: the body of its answer
+// is "close CODE" then.
+std::vector<Request> as_messages(std::mt19937_64& random, const std::vector<Request>& http);
+
 // How often a script draws each kind of request. A kind with weight 0 never comes.
 struct Weights {
   enum Kind : std::uint8_t {

@@ -52,10 +52,13 @@ void World::connect() {
   habits.fin_early = random_() % 6 == 0 ? 3 : 0;
   if (hoards_) habits.write_max = one_of(random_, {300u, 100'000u});
   const std::uint32_t length = hoards_ ? 40 : one_of(random_, {0u, 1u, 3u, 10u, 40u});
-  habits.lines = random_() % 3 == 0;
-  std::vector<Request> script = make_script(random_, habits.lines ? weights_.of_lines() : weights_,
+  const std::uint64_t tongue = random_() % 4;
+  habits.lines = tongue == 0;
+  habits.websocket = tongue == 1;
+  std::vector<Request> script = make_script(random_, tongue < 2 ? weights_.of_lines() : weights_,
                                             limits_, "c" + std::to_string(number), text, length);
   if (habits.lines) script = as_lines(random_, script);
+  if (habits.websocket) script = as_messages(random_, script);
   const std::uint32_t listener = habits.lines ? 1 : 0;
   clients_.push_back(std::make_unique<Client>(worker_->io(), worker_->io().connect(peer, listener),
                                               std::move(script), habits));

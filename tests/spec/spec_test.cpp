@@ -22,6 +22,7 @@
 #include "tests/spec/player.h"
 #include "tests/support/conversation.h"
 #include "tests/support/conversation_lines.h"
+#include "tests/support/conversation_messages.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ringrpc::testing {
@@ -53,6 +54,7 @@ constexpr Transport http_over_tcp{"", "127.0.0.1:0", false};
 constexpr Transport other_transports[] = {{"AsLines", "tcp://127.0.0.1:0", true},
                                           {"AsLinesOnAPath", "unix:PATH", true},
                                           {"OnAPath", "unix-http:PATH", false}};
+constexpr Transport websocket{"AsMessages", "127.0.0.1:0", false};
 
 class Conversations : public ::testing::Test {
  public:
@@ -244,6 +246,11 @@ int main(int argc, char** argv) {
         add_tests(files[i], transport, torn);
       }
     }
+  }
+  std::vector<ConversationFile> messages;
+  for (const ConversationFile& file : files) messages.push_back(as_messages(file));
+  for (const ConversationFile& file : messages) {
+    if (!file.conversations.empty()) add_tests(file, websocket, false);
   }
   return RUN_ALL_TESTS();
 }

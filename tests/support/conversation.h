@@ -27,6 +27,7 @@ struct ExpectedReply {
   bool stream = false;                       // an event stream in chunks; body is what they hold
 
   std::optional<std::vector<std::string>> frames;  // of a WebSocket, in place of all of this
+  bool any_order = false;                          // in which they come
 
   [[nodiscard]] bool interim() const { return status < 200 && status != 101; }
 };

@@ -141,21 +141,22 @@ std::vector<std::string> heard_frames(std::string_view text) {
   return frames;
 }
 
-Match match_frames(const std::vector<std::string>& lines, std::string_view bytes) {
+Match match_frames(const std::vector<std::string>& lines, std::string_view bytes, bool any_order) {
   std::vector<std::string> pongs;
   std::vector<std::string> others;
   for (const std::string& line : lines) (is_pong(line) ? pongs : others).push_back(line);
-  auto pong = pongs.begin();
-  auto other = others.begin();
   std::size_t at = 0;
-  while (pong != pongs.end() || other != others.end()) {
+  while (!pongs.empty() || !others.empty()) {
     const Frame frame = read_frame(bytes.substr(at));
     if (frame.size == 0) return {};
-    auto& next = frame.first == 0x8A ? pong : other;
-    const auto end = frame.first == 0x8A ? pongs.end() : others.end();
-    if (next == end) return wrong_frame("none", bytes.substr(at));
-    if (!is_frame(frame, *next)) return wrong_frame(*next, bytes.substr(at));
-    ++next;
+    std::vector<std::string>& missing = frame.first == 0x8A ? pongs : others;
+    const std::string_view next = missing.empty() ? "none" : std::string_view(missing.front());
+    auto found = missing.begin();
+    while (any_order && found != missing.end() && !is_frame(frame, *found)) ++found;
+    if (found == missing.end() || !is_frame(frame, *found)) {
+      return wrong_frame(next, bytes.substr(at));
+    }
+    missing.erase(found);
     at += frame.size;
   }
   return {.state = MatchState::matched, .size = at, .complaint = {}};

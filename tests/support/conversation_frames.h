@@ -24,6 +24,7 @@ std::vector<std::string> heard_frames(std::string_view text);
 
 // Compares as many frames of a server as there are lines. A pong may stand anywhere among them:
 // pings are answered when nothing else is to be read.
-Match match_frames(const std::vector<std::string>& lines, std::string_view bytes);
+Match match_frames(const std::vector<std::string>& lines, std::string_view bytes,
+                   bool any_order = false);
 
 }  // namespace ringrpc::testing

@@ -157,7 +157,7 @@ Match match_line(const ExpectedReply& expected, std::string_view bytes) {
 }  // namespace
 
 Match match_reply(const ExpectedReply& expected, std::string_view bytes) {
-  if (expected.frames.has_value()) return match_frames(*expected.frames, bytes);
+  if (expected.frames.has_value()) return match_frames(*expected.frames, bytes, expected.any_order);
   if (expected.line) return match_line(expected, bytes);
   const std::size_t end = bytes.find(head_end);
   if (end == bytes.npos) {
