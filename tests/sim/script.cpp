@@ -391,9 +391,10 @@ std::vector<Request> as_lines(std::mt19937_64& random, const std::vector<Request
     if (line.bytes.empty()) continue;  // An empty line is no message.
     line.silent = line.answer.status == 204;
     line.answer.close = false;
+    // What is skipped stands in front, so that the line is whole with its last byte.
+    if (below(random, 8) == 0) line.bytes.insert(0, below(random, 2) == 0 ? "\n" : " \t\r\n");
     line.head_size = line.bytes.size();
     line.bytes += below(random, 4) == 0 ? "\r\n" : "\n";
-    if (below(random, 8) == 0) line.bytes += below(random, 2) == 0 ? "\n" : " \t\r\n";
     lines.push_back(std::move(line));
   }
   while (!lines.empty() && lines.back().silent) lines.pop_back();

@@ -77,7 +77,7 @@ TEST(UrlTest, LinesAndPathsHaveSchemesOfTheirOwn) {
   const std::string long_path(108, 'x');
   for (const std::string& text :
        {std::string("tcp://a"), std::string("tcp://a:1/rpc"), std::string("unix:"),
-        std::string("unix-http:"), "unix:" + long_path, std::string("ws://a:1/")}) {
+        std::string("unix-http:"), "unix:" + long_path, std::string("wss://a:1/")}) {
     EXPECT_NE(parse_url(text, url), "") << text;
   }
 }
