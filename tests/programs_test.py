@@ -57,8 +57,11 @@ class Scripted:
             answer = self.answer
             if callable(answer):
                 answer = answer(json.loads(body)["id"])
-            if answer is None:  # says nothing until the client has gone
-                peer.recv(1)
+            if answer is None:  # says nothing until the client has gone, which resets
+                try:
+                    peer.recv(1)
+                except OSError:
+                    pass
                 return
             try:
                 peer.sendall(answer)
