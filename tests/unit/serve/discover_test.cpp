@@ -29,7 +29,8 @@ std::string discover(Server& server) {
 }
 
 std::string document(const std::string& methods) {
-  return R"({"jsonrpc":"2.0","result":{"openrpc":"1.3.2","info":{"title":"test","version":"0.1.0"},)"
+  return R"({"jsonrpc":"2.0","result":{"openrpc":"1.3.2",)"
+         R"("info":{"title":"test","version":"0.1.0"},)"
          R"("methods":[)" +
          methods + R"(]},"id":1})";
 }

@@ -1,0 +1,296 @@
+// Goal: connections whose calls sleep, stream or are cancelled give everything back whichever way
+// and at whichever byte they end; peers with the same ids get their own answers; a reader that
+// stops costs a bounded amount and nobody else anything; a stop that is not heeded is forced.
+// Method: a server in this process and plain sockets, on both backends and every transport.
+
+#include <gtest/gtest.h>
+#include <ringrpc/feed.h>
+#include <ringrpc/limits.h>
+#include <ringrpc/server.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tests/wire/socket.h"
+
+namespace ringrpc::testing {
+namespace {
+
+enum class Way : std::uint8_t { http, lines, websocket };
+
+// A text frame of a client, whose mask is zero.
+std::string frame(std::string_view text) {
+  std::string bytes = "\x81";
+  if (text.size() < 126) {
+    bytes += static_cast<char>(0x80 | text.size());
+  } else {
+    bytes += static_cast<char>(0x80 | 126);
+    bytes += static_cast<char>(text.size() >> 8);
+    bytes += static_cast<char>(text.size());
+  }
+  return bytes + std::string(4, '\0') + std::string(text);
+}
+
+const std::string handshake =
+    "GET /rpc HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n";
+
+// A message as a client says it; over HTTP one that takes an event stream.
+std::string said(Way way, std::string_view message) {
+  if (way == Way::lines) return std::string(message) + "\n";
+  if (way == Way::websocket) return frame(message);
+  return "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+         "Accept: application/json, text/event-stream\r\nContent-Length: " +
+         std::to_string(message.size()) + "\r\n\r\n" + std::string(message);
+}
+
+std::string call(std::string_view id, std::string_view method, std::string_view params) {
+  std::string text = R"({"jsonrpc":"2.0",)";
+  if (!id.empty()) text.append(R"("id":)").append(id).append(",");
+  return text + R"("method":")" + std::string(method) + R"(","params":)" + std::string(params) +
+         "}";
+}
+
+class Late : public ::testing::TestWithParam<std::tuple<IoChoice, Way>> {
+ protected:
+  [[nodiscard]] Way way() const { return std::get<1>(GetParam()); }
+
+  void start(Options options = {}) {
+    options.listen = way() == Way::lines ? "tcp://127.0.0.1:0" : "127.0.0.1:0";
+    options.workers = 1;
+    options.io = std::get<0>(GetParam());
+    options.pin = false;
+    options.connections_max = 64;
+    server_ = std::make_unique<Server>(options);
+    server_->method("sleep", [](Deferred reply) {
+      std::move(reply).after(3'600'000, [](Deferred woken) { woken.stop(); });
+    });
+    server_->method("stream", [](Stream stream) {
+      for (int i = 0; i < 3; ++i) stream.notify("said", std::vector<int>{i});
+      std::move(stream).when_stopped([](Stream ended) { ended.stop(); });
+    });
+    server_->method("hold", [this](Call&, Deferred reply) { held_.push_back(std::move(reply)); });
+    server_->method("release", [this] {
+      // The last one first.
+      for (std::size_t i = held_.size(); i > 0; --i) held_[i - 1].answer(i);
+      held_.clear();
+    });
+  }
+
+  Socket connect() {
+    Socket socket(server_->port());
+    if (way() == Way::websocket) {
+      EXPECT_TRUE(socket.write(handshake));
+      std::string head;
+      while (head.find("\r\n\r\n") == head.npos) head += socket.read_some();
+      EXPECT_TRUE(head.starts_with("HTTP/1.1 101 ")) << head;
+    }
+    return socket;
+  }
+
+  void check_baseline() {
+    EXPECT_TRUE(
+        wait_for(*server_, "ringrpc_closes_total", metric(*server_, "ringrpc_accepts_total")));
+    EXPECT_TRUE(wait_for(*server_, "ringrpc_connections", 0));
+    EXPECT_TRUE(wait_for(*server_, "ringrpc_in_flight", 0));
+    EXPECT_TRUE(wait_for(*server_, "ringrpc_streams", 0));
+    EXPECT_TRUE(wait_for(*server_, "ringrpc_buffers_lent", 0));
+    EXPECT_TRUE(wait_for(*server_, "ringrpc_partial_messages", 0));
+    EXPECT_TRUE(wait_for(*server_, "ringrpc_memory_bytes{pool=\"late_memory\"}", 0));
+    EXPECT_EQ(open_descriptors(), descriptors_);
+  }
+
+  // Ends a connection after each prefix of a conversation of late calls.
+  template <typename End>
+  void end_everywhere(End end) {
+    const std::string bytes =
+        said(way(), call("1", "sleep", "{}")) + said(way(), call("2", "stream", "{}")) +
+        said(way(), call("", "rpc.cancel", R"({"id":1})")) + said(way(), call("3", "stream", "{}"));
+    for (std::size_t size = 0; size <= bytes.size(); ++size) {
+      Socket socket = connect();
+      const std::uint64_t before = metric(*server_, "ringrpc_bytes_in_total");
+      ASSERT_TRUE(socket.write(std::string_view(bytes).substr(0, size)));
+      ASSERT_TRUE(wait_for(*server_, "ringrpc_bytes_in_total", before + size, true)) << size;
+      end(socket);
+      ASSERT_TRUE(wait_for(*server_, "ringrpc_connections", 0)) << size;
+    }
+  }
+
+  std::vector<Deferred> held_;  // the worker's
+  std::unique_ptr<Server> server_;
+  std::size_t descriptors_ = 0;
+};
+
+TEST_P(Late, AResetAtAnyByteGivesEverythingBack) {
+  start();
+  ASSERT_TRUE(server_->start()) << server_->error();
+  descriptors_ = open_descriptors();
+  end_everywhere([](Socket& socket) { socket.reset(); });
+  check_baseline();
+  EXPECT_EQ(server_->stop(), 0);
+}
+
+// What sleeps goes on behind a half-close, until it is out of time; a stream ends with it.
+TEST_P(Late, AFinAtAnyByteGivesEverythingBackWhenItsCallsHaveEnded) {
+  start({.call_timeout_ms = 5});
+  ASSERT_TRUE(server_->start()) << server_->error();
+  descriptors_ = open_descriptors();
+  end_everywhere([](Socket& socket) {
+    socket.finish();
+    EXPECT_FALSE(socket.read_all().ends_with("<nothing>"));
+  });
+  check_baseline();
+  EXPECT_EQ(server_->stop(), 0);
+}
+
+TEST_P(Late, TheSameIdsInFlightGetTheirOwnAnswers) {
+  start();
+  ASSERT_TRUE(server_->start()) << server_->error();
+  Socket first = connect();
+  Socket second = connect();
+  // 1 and 2 on the first, 3 on the second, all under one id.
+  ASSERT_TRUE(
+      first.write(said(way(), call("7", "hold", "{}")) + said(way(), call("7", "hold", "{}"))));
+  ASSERT_TRUE(wait_for(*server_, "ringrpc_in_flight", 2));
+  ASSERT_TRUE(second.write(said(way(), call("7", "hold", "{}"))));
+  ASSERT_TRUE(wait_for(*server_, "ringrpc_in_flight", 3));
+  Socket third = connect();
+  ASSERT_TRUE(third.write(said(way(), call("", "release", "{}"))));
+  const auto answer = [](int result) {
+    return R"({"jsonrpc":"2.0","result":)" + std::to_string(result) + R"(,"id":7})";
+  };
+  std::string heard;
+  while (heard.find(answer(1)) == heard.npos || heard.find(answer(2)) == heard.npos) {
+    const std::string more = first.read_some();
+    ASSERT_FALSE(more.empty());
+    heard += more;
+  }
+  EXPECT_EQ(heard.find(answer(3)), heard.npos);
+  // In the order of the requests over HTTP, of the answers elsewhere.
+  EXPECT_EQ(heard.find(answer(1)) < heard.find(answer(2)), way() == Way::http);
+  heard.clear();
+  while (heard.find(answer(3)) == heard.npos) {
+    const std::string more = second.read_some();
+    ASSERT_FALSE(more.empty());
+    heard += more;
+  }
+  EXPECT_EQ(server_->stop(), 0);
+}
+
+TEST_P(Late, AStopThatIsNotHeededIsForced) {
+  start({.stop_timeout_ms = 100});
+  ASSERT_TRUE(server_->start()) << server_->error();
+  Socket socket = connect();
+  ASSERT_TRUE(socket.write(said(way(), call("1", "hold", "{}"))));
+  ASSERT_TRUE(wait_for(*server_, "ringrpc_in_flight", 1));
+  EXPECT_EQ(server_->stop(), 1);
+  EXPECT_TRUE(held_.front().stop_requested());
+  held_.clear();
+}
+
+TEST_P(Late, AStopTellsWhoWaits) {
+  start();
+  ASSERT_TRUE(server_->start()) << server_->error();
+  Socket socket = connect();
+  ASSERT_TRUE(socket.write(said(way(), call("1", "sleep", "{}"))));
+  ASSERT_TRUE(wait_for(*server_, "ringrpc_in_flight", 1));
+  EXPECT_EQ(server_->stop(), 0);
+  const std::string heard = socket.read_all();
+  EXPECT_NE(heard.find(R"("code":-31007)"), heard.npos) << heard;
+}
+
+// Returns: how often a text is in another.
+std::size_t count_of(std::string_view text, std::string_view what) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+// Two listen to a gigabyte, and one of them only at first.
+class Feeds : public Late {
+ protected:
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  static constexpr std::size_t total = std::size_t{16} << 20;
+#else
+  static constexpr std::size_t total = std::size_t{1} << 30;
+#endif
+  static constexpr std::size_t piece = std::size_t{64} << 10;
+
+  void run(WhenFull when_full) {
+    start();
+    Feed feed(*server_, {.when_full = when_full});
+    server_->method("listen", [&feed](Stream stream) { feed.subscribe(std::move(stream), "t"); });
+    ASSERT_TRUE(server_->start()) << server_->error();
+    Socket reader = connect();
+    Socket sleeper = connect();
+    const std::string listen = said(way(), call("1", "listen", "{}"));
+    ASSERT_TRUE(reader.write(listen));
+    ASSERT_TRUE(sleeper.write(listen));
+    ASSERT_TRUE(wait_for(*server_, "ringrpc_late_calls_total", 2));
+    const std::string value(piece, 'x');
+    std::string heard;
+    std::uint64_t held_max = 0;
+    for (std::size_t i = 0; i < total / piece; ++i) {
+      ASSERT_TRUE(feed.publish("t", "e", std::vector<std::string>{value})) << i;
+      // The reader reads each before the next one is made, so it misses none.
+      while (count_of(heard, R"("method":"e")") == 0 || heard.size() < piece) {
+        const std::string more = reader.read_some();
+        ASSERT_FALSE(more.empty());
+        heard += more;
+      }
+      heard.erase(0, heard.find(R"("]})") == heard.npos ? 0 : heard.find(R"("]})") + 4);
+      if (i % 256 == 0) held_max = std::max(held_max, held());
+    }
+    // Both may be about to have one more than their limit.
+    EXPECT_LE(held_max, 2 * (limits::unsent_size_max + 4 * piece));
+    check(when_full);
+    reader.reset();
+    sleeper.reset();
+    EXPECT_TRUE(wait_for(*server_, "ringrpc_connections", 0));
+    EXPECT_TRUE(wait_for(*server_, "ringrpc_memory_bytes{pool=\"late_memory\"}", 0));
+    EXPECT_EQ(server_->stop(), 0);
+  }
+
+  [[nodiscard]] std::uint64_t held() const {
+    return metric(*server_, "ringrpc_memory_bytes{pool=\"late_memory\"}") +
+           metric(*server_, "ringrpc_memory_bytes{pool=\"large_replies\"}");
+  }
+
+  void check(WhenFull when_full) {
+    const std::uint64_t events = total / piece;
+    if (when_full == WhenFull::close) {
+      EXPECT_EQ(metric(*server_, "ringrpc_limit_hits_total{limit=\"stream_queue\"}"), 1u);
+    } else if (when_full == WhenFull::drop) {
+      EXPECT_EQ(metric(*server_, "ringrpc_events_total") +
+                    metric(*server_, "ringrpc_events_dropped_total"),
+                2 * events);
+      EXPECT_GT(metric(*server_, "ringrpc_events_dropped_total"), events / 4);
+    } else {
+      EXPECT_GT(metric(*server_, "ringrpc_events_coalesced_total"), events / 4);
+    }
+  }
+};
+
+TEST_P(Feeds, AReaderThatStopsIsClosed) { run(WhenFull::close); }
+TEST_P(Feeds, AReaderThatStopsLosesWhatItDoesNotRead) { run(WhenFull::drop); }
+TEST_P(Feeds, AReaderThatStopsKeepsTheLatest) { run(WhenFull::coalesce); }
+
+std::string name_of(const ::testing::TestParamInfo<std::tuple<IoChoice, Way>>& info) {
+  const char* const ways[] = {"Http", "Lines", "WebSocket"};
+  const bool uring = std::get<0>(info.param) == IoChoice::uring;
+  return std::string(uring ? "Uring" : "Epoll") + ways[static_cast<int>(std::get<1>(info.param))];
+}
+
+const auto everything =
+    ::testing::Combine(::testing::Values(IoChoice::uring, IoChoice::epoll),
+                       ::testing::Values(Way::http, Way::lines, Way::websocket));
+INSTANTIATE_TEST_SUITE_P(Ways, Late, everything, name_of);
+INSTANTIATE_TEST_SUITE_P(Ways, Feeds, everything, name_of);
+
+}  // namespace
+}  // namespace ringrpc::testing
