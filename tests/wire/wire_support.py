@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BIN = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "build/dev/bin"
@@ -68,6 +69,23 @@ class Server:
         return peer
 
 
+    def metric(self, name):
+        """The sum of one of its own figures over all labels."""
+        with self.connect() as peer:
+            peer.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            _, text = read_response(peer)
+        found = re.findall(rf"(?m)^{name}(?:{{.*}})? (\S+)$", text.decode())
+        return sum(map(float, found))
+
+    def wait_until(self, name, value):
+        """Waits until one of its figures has that value."""
+        end = time.monotonic() + PATIENCE_S
+        while self.metric(name) != value:
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise TimeoutError(f"{name} is {self.metric(name)}, not {value}")
+            time.sleep(0.01)
+
+
 def message(method, params=None, token=1):
     text = {"jsonrpc": "2.0", "id": token, "method": method}
     if params is not None:
@@ -75,8 +93,9 @@ def message(method, params=None, token=1):
     return json.dumps(text)
 
 
-def request(body):
-    return (f"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+def request(body, *fields):
+    more = "".join(f"{field}\r\n" for field in fields)
+    return (f"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{more}"
             f"Content-Length: {len(body)}\r\n\r\n{body}").encode()
 
 
