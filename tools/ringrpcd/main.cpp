@@ -98,6 +98,9 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->check(CLI::IsMember(io_choices));
   app.add_option("--spin-us", options.spin_us, "Microseconds to poll before sleeping (0)")
       ->check(CLI::Range(0u, 1'000'000u));
+  app.add_option("--heartbeat-ms", options.heartbeat_ms,
+                 "After how much silence an event stream says that it lives (15000)")
+      ->check(CLI::Range(ringrpc::limits::heartbeat_ms_min, ringrpc::limits::timeout_ms_max));
   app.add_option("--port-file", options.port_file, "File that tells the ports once it serves")
       ->check(tools::not_empty());
   app.add_flag("--plan", arguments.plan, "Print the memory plan and exit");
