@@ -81,6 +81,7 @@ enum class Counter : std::uint16_t {
   limit_in_flight,       // calls of one connection, or of the worker
   limit_late_memory,     // what calls in flight may hold
   limit_frame_memory,    // frames of coroutines
+  limit_readiness,       // descriptors that the kernel would not wait for
   limit_blocking_queue,  // jobs that wait for a thread
   limit_call_timeout,
   limit_pings_unanswered,
@@ -155,6 +156,7 @@ inline constexpr std::array counter_names = {
     std::string_view("in_flight"),
     std::string_view("late_memory"),
     std::string_view("frame_memory"),
+    std::string_view("readiness"),
     std::string_view("blocking_queue"),
     std::string_view("call_timeout"),
     std::string_view("pings_unanswered"),

@@ -157,7 +157,7 @@ void EpollIo::wake() {
 void EpollIo::wait(std::int64_t timeout_ns) {
   RINGRPC_ASSERT(current_ == none, current_);
   serve_outgoing();
-  const bool pending = queue_head_ != queue_tail_;
+  const bool pending = queue_head_ != queue_tail_ || polled_count_ != 0;
   // Results of sends are here already: a system call only to learn of others would double the calls
   // of a lightly loaded server. Every second wait() asks the kernel, so that nobody starves.
   if (pending && !skipped_) {
@@ -172,6 +172,7 @@ void EpollIo::wait(std::int64_t timeout_ns) {
     collect(static_cast<int>(std::min<std::int64_t>(rounded, 1 << 30)));
   }
   queue_end_ = queue_tail_;
+  polled_left_ = polled_count_;
   accepts_left_ = accepts_per_turn;
   // A plain load first: the exchange is a locked instruction.
   // acquire: pairs with the exchange in wake(), so that we see what was queued before it.
@@ -213,6 +214,7 @@ void EpollIo::on_ready(const epoll_event& ready) {
     return;
   }
   if (kind == 2) return;  // only to wake us; woken_ tells the rest
+  if (kind == 3) return end_poll(index, static_cast<std::int32_t>(ready.events));
   RINGRPC_ASSERT(index < slots_used_, index);
   Slot& slot = slots_[index];
   constexpr std::uint32_t hang_up = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
@@ -241,6 +243,7 @@ bool EpollIo::next(Event& event) {
     slot.taken = 0;
   }
   if (listeners_ready_ != 0 && accept_one(event)) return true;
+  if (polled_left_ != 0 && tell_polled(event)) return true;
   if (!woken_pending_) return false;
   woken_pending_ = false;
   event = std::exchange(adopted_, Event{});

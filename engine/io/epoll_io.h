@@ -49,6 +49,8 @@ class EpollIo {
   void shut(Handle handle, bool both);
   void close(Handle handle);
   void stop_accepting();
+  void poll(Handle name, int fd, std::uint32_t events);
+  void stop_polling(Handle name);
   // Returns: whether a listener is still open.
   [[nodiscard]] bool accepting() const { return listener_count_ != 0; }
 
@@ -87,6 +89,19 @@ class EpollIo {
   static void set(Slot& slot, unsigned flags);
   static void clear(Slot& slot, unsigned flags);
 
+  // A descriptor of somebody else's. In epoll_poll.cpp.
+  enum class PollState : std::uint8_t { idle, watched, over };
+  struct Poll {
+    std::int32_t fd;  // as it is registered
+    std::uint32_t generation;
+    std::int32_t result;
+    std::uint32_t next;  // 1 + the next one that is over
+    PollState state;
+    bool own;     // a duplicate, because the descriptor was registered already
+    bool listed;  // among those that are over, or were
+  };
+  static_assert(sizeof(Poll) <= 24);
+
   static constexpr std::uint32_t listeners_max = 32;
   static constexpr std::uint32_t none = 0xFFFFFFFF;
 
@@ -108,6 +123,11 @@ class EpollIo {
   bool open_slot(int fd, Event& event);
   void accept_failed(std::uint32_t listener, int error);
   void close_listener(std::uint32_t listener);
+  std::int32_t watch_polled(Poll& poll, std::uint32_t index, int fd, std::uint32_t events);
+  void end_poll(std::uint32_t index, std::int32_t result);
+  void unwatch(Poll& poll);
+  bool tell_polled(Event& event);
+  void close_polled();
 
   int set_fd_ = -1;
   int wake_fd_ = -1;
@@ -133,6 +153,14 @@ class EpollIo {
   // Sockets whose sends have been asked for in this turn.
   ZeroedArray<std::uint32_t> outgoing_;
   std::uint32_t outgoing_count_ = 0;
+
+  ZeroedArray<Poll> polls_;
+  std::uint32_t polls_max_ = 0;
+  std::uint32_t polls_used_ = 0;    // places from here on have never been used
+  std::uint32_t polled_first_ = 0;  // 1 + the first that is over, 0: none
+  std::uint32_t polled_last_ = 0;
+  std::uint32_t polled_count_ = 0;
+  std::uint32_t polled_left_ = 0;  // of them, those that are for this turn
 
   BufferPool buffers_;
   ZeroedArray<std::uint16_t> free_buffers_;  // last in, first out: the hottest first

@@ -33,6 +33,8 @@ base::Status EpollIo::make_tables(const IoOptions& options) {
   queue_mask_ = std::bit_ceil(connections_max_) - 1;
   if (status.ok()) status = queue_.make(std::size_t{queue_mask_} + 1);
   if (status.ok()) status = outgoing_.make(options.connections_max);
+  polls_max_ = options.polls_max;
+  if (status.ok() && polls_max_ != 0) status = polls_.make(polls_max_);
   if (status.ok()) status = buffers_.make(options.receive_buffers, options.receive_buffer_size);
   if (status.ok()) status = free_buffers_.make(options.receive_buffers);
   for (std::uint32_t i = 0; status.ok() && i < options.receive_buffers; ++i) {
@@ -89,6 +91,7 @@ void EpollIo::close_listener(std::uint32_t listener) {
 }
 
 void EpollIo::tear_down() {
+  close_polled();
   for (std::uint32_t i = 0; i < slots_used_; ++i) {
     const Slot& slot = slots_[i];
     if ((slot.flags & flag_open) != 0 && slot.fd >= 0) ::close(slot.fd);

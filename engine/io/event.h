@@ -33,6 +33,8 @@ enum class EventKind : std::uint8_t {
   sent,      // result >= 0: bytes taken, maybe fewer than asked; < 0: -errno
   closed,    // the slot is free from now on; nothing more arrives for this handle
   woken,     // wake() was called from another thread
+  polled,    // poll() has ended: socket is its name, result what the descriptor is ready for, as
+             // poll(2) says it, or -errno
 };
 
 inline constexpr std::uint16_t no_buffer = 0xFFFF;
@@ -74,6 +76,13 @@ struct Event {
 //                                        kernel send a reset instead of a FIN.
 //   void   stop_accepting()              closes the listeners after serving their backlog
 //   bool   accepting()                   whether a listener is still open
+//   void   poll(Handle name, int fd, std::uint32_t events)
+//                                        One polled event follows when the descriptor, which is no
+//                                        socket of the backend's, is ready for POLLIN or POLLOUT.
+//                                        Requires: slot < polls_max, and nobody polls by that slot;
+//                                        the descriptor stays open until the event or
+//                                        stop_polling(). The generation tells old events from new.
+//   void   stop_polling(Handle name)     An event that was under way may still come.
 //   void   wake()                        any thread; makes wait() return with a woken event
 //   std::uint64_t now_ns()               the monotonic clock; the fake kernel has one of its own
 //   std::uint32_t open_count()           sockets between their accepted and their closed event

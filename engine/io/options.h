@@ -25,6 +25,8 @@ struct IoOptions {
   std::uint32_t connections_max = limits::connections_max;
   std::uint32_t receive_buffers = limits::receive_buffers;  // a power of two
   std::uint32_t receive_buffer_size = limits::receive_buffer_size;
+  // Descriptors that are polled at once. 24 bytes for each that ever was.
+  std::uint32_t polls_max = 0;
   // Time to poll for completions before sleeping. Buys wake-up latency with CPU time.
   std::uint32_t spin_us = 0;
   base::Counters* counters = nullptr;  // required; outlives the backend

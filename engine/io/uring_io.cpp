@@ -297,6 +297,12 @@ bool UringIo::translate(const Completion& completion, Event& event) {
     case Op::wake:
       wake_armed_ = false;
       return false;
+    case Op::poll:
+      event = Event{
+          .kind = EventKind::polled, .result = completion.result, .socket = handle, .peer = {}};
+      return completion.result != -ECANCELED;
+    case Op::forget:  // it could not be cancelled, because it has ended
+      return false;
     case Op::receive:
     case Op::send:
       break;

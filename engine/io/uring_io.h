@@ -44,7 +44,6 @@ class UringIo {
 
   void wait(std::int64_t timeout_ns);
   bool next(Event& event);
-
   [[nodiscard]] char* buffer(std::uint16_t index) { return buffers_.at(index); }
   void give(std::uint16_t index);
 
@@ -54,7 +53,8 @@ class UringIo {
   void shut(Handle handle, bool both);
   void close(Handle handle);
   void stop_accepting();
-  // Returns: whether a listener is still open.
+  void poll(Handle name, int fd, std::uint32_t events);
+  void stop_polling(Handle name);
   [[nodiscard]] bool accepting() const { return listener_count_ != 0; }
 
   // Thread: any.
@@ -67,7 +67,7 @@ class UringIo {
   [[nodiscard]] const char* mode() const;
 
  private:
-  enum class Op : std::uint8_t { accept, receive, send, shut, close, cancel, wake };
+  enum class Op : std::uint8_t { accept, receive, send, shut, close, cancel, wake, poll, forget };
   // What is in flight for one socket. 12 bytes for each of connections_max.
   struct Slot {
     std::uint32_t generation;

@@ -76,7 +76,7 @@ struct LateWait {
 };
 
 // What a coroutine waits for.
-enum class CoWait : std::uint8_t { nothing, time, job };
+enum class CoWait : std::uint8_t { nothing, time, readiness, job };
 
 // How a coroutine ends that does not end by itself.
 enum class CoEnd : std::uint8_t {
@@ -92,7 +92,9 @@ struct LateCoroutine {
   co::Job* job = nullptr;         // what is, or has been, done on the blocking pool
   CoWait wait = CoWait::nothing;
   CoEnd end = CoEnd::none;
-  bool told = false;          // that the call is to stop
+  bool told = false;  // that the call is to stop
+  Ready asked = Ready::none;
+  std::uint32_t ticket = 0;   // of the descriptor that is waited for
   std::uint32_t outcome = 0;  // of the wait that ended last
 };
 

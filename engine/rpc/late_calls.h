@@ -115,6 +115,10 @@ class LateCalls {
   // Return: whether the coroutine stands still.
   bool wait_for_time(LateCall& call, co::Promise& waiter, std::uint32_t ms);
   bool wait_for_job(LateCall& call, co::Promise& waiter, co::Job& job);
+  bool wait_for_readiness(LateCall& call, co::Promise& waiter, const co::Wanted& wanted);
+  // A descriptor is ready (bits of Ready), or cannot be waited for (negative). Nobody may wait for
+  // it any more.
+  void is_ready(std::uint32_t place, std::uint32_t ticket, std::int32_t bits);
 
  private:
   // The calls of one connection.
@@ -164,6 +168,7 @@ class LateCalls {
   FramePool frames_;
   base::Notice exception_notice_;
   bool closing_ = false;
+  std::uint32_t tickets_ = 0;
 
   // Written by other threads, so on lines of their own.
   alignas(64) std::atomic<Post*> head_{nullptr};

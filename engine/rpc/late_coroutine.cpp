@@ -68,9 +68,42 @@ bool LateCalls::wait_for_job(LateCall& call, co::Promise& waiter, co::Job& job) 
   return true;
 }
 
+bool LateCalls::wait_for_readiness(LateCall& call, co::Promise& waiter, const co::Wanted& wanted) {
+  if (!begin_wait(call, waiter, CoWait::readiness)) return call.coroutine.end != CoEnd::none;
+  LateCoroutine& coroutine = call.coroutine;
+  coroutine.asked = wanted.events;
+  coroutine.ticket = ++tickets_;
+  options_.readiness.begin(options_.readiness.state, call.index, coroutine.ticket, wanted.fd,
+                           wanted.events);
+  if (wanted.timeout_ms != 0) timers_.set(wait_of(call), now() + wanted.timeout_ms * ns_per_ms);
+  return true;
+}
+
+void LateCalls::is_ready(std::uint32_t place, std::uint32_t ticket, std::int32_t bits) {
+  if (place >= made_) return;
+  LateCall& call = places_[place];
+  LateCoroutine& coroutine = call.coroutine;
+  if (coroutine.wait != CoWait::readiness || coroutine.ticket != ticket) return;
+  coroutine.ticket = 0;
+  if (bits < 0) {
+    // The kernel has no memory for it, or no descriptor.
+    options_.counters->add(base::Counter::limit_readiness);
+    coroutine.end = CoEnd::overloaded;
+    coroutine.waiter = nullptr;
+    end_wait(call, 0);
+    return;
+  }
+  const std::uint32_t asked = static_cast<std::uint32_t>(coroutine.asked);
+  const std::uint32_t ready = static_cast<std::uint32_t>(bits) & asked;
+  end_wait(call, ready != 0 ? ready : asked);
+}
+
 void LateCalls::end_wait(LateCall& call, std::uint32_t outcome) {
   LateCoroutine& coroutine = call.coroutine;
-  if (coroutine.wait == CoWait::time) timers_.clear(wait_of(call));
+  if (coroutine.wait != CoWait::job) timers_.clear(wait_of(call));
+  if (coroutine.wait == CoWait::readiness && coroutine.ticket != 0) {
+    options_.readiness.end(options_.readiness.state, call.index, coroutine.ticket);
+  }
   coroutine.wait = CoWait::nothing;
   coroutine.job = nullptr;
   coroutine.outcome = outcome;
@@ -155,6 +188,11 @@ bool wait_for_time(Call& call, Promise& waiter, std::uint32_t ms) {
 bool wait_for_job(Call& call, Promise& waiter, Job& job) {
   rpc::LateCall& late = rpc::LateCalls::of(call);
   return late.home.wait_for_job(late, waiter, job);
+}
+
+bool wait_for_readiness(Call& call, Promise& waiter, const Wanted& wanted) {
+  rpc::LateCall& late = rpc::LateCalls::of(call);
+  return late.home.wait_for_readiness(late, waiter, wanted);
 }
 
 std::uint32_t outcome_of(Call& call) { return rpc::LateCalls::of(call).coroutine.outcome; }

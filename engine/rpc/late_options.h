@@ -31,6 +31,15 @@ struct BlockingDoor {
   bool (*submit)(void* state, LateCall& call) = nullptr;
 };
 
+// Where descriptors are waited for, of one worker: until one is ready, which LateCalls::is_ready()
+// is told, or until the end. Thread: the worker's.
+struct ReadinessDoor {
+  void* state = nullptr;
+  void (*begin)(void* state, std::uint32_t place, std::uint32_t ticket, int fd,
+                Ready events) = nullptr;
+  void (*end)(void* state, std::uint32_t place, std::uint32_t ticket) = nullptr;
+};
+
 struct LateOptions {
   std::uint32_t calls_max = 0;
   std::uint32_t calls_per_connection_max = 0;
@@ -40,6 +49,7 @@ struct LateOptions {
   std::uint32_t reply_size_max = 0;
   std::uint32_t timeout_ms = 0;  // of calls whose method has none; 0: none
   BlockingDoor blocking = {};
+  ReadinessDoor readiness = {};
   // Called by a push to an empty queue. Thread: any.
   void (*wake)(void* waker) = nullptr;
   void* waker = nullptr;

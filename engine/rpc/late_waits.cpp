@@ -47,7 +47,11 @@ LateCall* LateCalls::expire(std::uint64_t now_ns) {
   for (std::uint32_t name = 0; timers_.advance(now_ns, name);) {
     LateCall& call = places_[name / timers_each];
     if (name % timers_each == 0) return &call;
-    call.wait.run != nullptr ? run_wait(call) : end_wait(call, 1);
+    if (call.wait.run != nullptr) {
+      run_wait(call);
+    } else {
+      end_wait(call, call.coroutine.wait == CoWait::time ? 1 : 0);
+    }
   }
   return nullptr;
 }
@@ -61,7 +65,7 @@ void LateCalls::raise(LateCall& call, StopReason reason) {
   }
   if (call.wait.run != nullptr) {
     run_wait(call);
-  } else if (call.coroutine.wait == CoWait::time) {
+  } else if (call.coroutine.wait == CoWait::time || call.coroutine.wait == CoWait::readiness) {
     call.coroutine.told = true;
     end_wait(call, 0);
   }

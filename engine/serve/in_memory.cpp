@@ -2,12 +2,19 @@
 
 #include <ringrpc/limits.h>
 #include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 #include "engine/base/assert.h"
 #include "engine/base/clock.h"
+#include "engine/serve/readiness.h"
 
 namespace ringrpc::serve {
 namespace {
@@ -34,6 +41,33 @@ void append_all(Outbox& outbox, OutList& out, std::string& text) {
   }
 }
 
+void begin_polling(void* context, std::uint32_t place, std::uint32_t ticket, int fd, Ready events) {
+  InMemoryContext& self = *static_cast<InMemoryContext*>(context);
+  if (self.polled.empty()) {
+    std::lock_guard lock(self.late_mutex);
+    self.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    self.polled.push_back({.fd = self.wake_fd, .events = POLLIN, .revents = 0});
+    self.polled_names.emplace_back();
+  }
+  // poll(2) passes over a negative one, and this one it refuses.
+  const int asked = fd < 0 ? std::numeric_limits<int>::max() : fd;
+  self.polled.push_back(
+      {.fd = asked, .events = static_cast<short>(poll_events(events)), .revents = 0});
+  self.polled_names.push_back({place, ticket});
+}
+
+void end_polling(void* context, std::uint32_t place, std::uint32_t ticket) {
+  InMemoryContext& self = *static_cast<InMemoryContext*>(context);
+  const auto found =
+      std::find(self.polled_names.begin(), self.polled_names.end(), io::Handle{place, ticket});
+  if (found == self.polled_names.end()) return;
+  const std::size_t at = static_cast<std::size_t>(found - self.polled_names.begin());
+  self.polled[at] = self.polled.back();
+  self.polled_names[at] = self.polled_names.back();
+  self.polled.pop_back();
+  self.polled_names.pop_back();
+}
+
 }  // namespace
 
 InMemoryContext::InMemoryContext(const WorkerOptions& options, WorkerShared& shared)
@@ -58,27 +92,23 @@ InMemoryContext::InMemoryContext(const WorkerOptions& options, WorkerShared& sha
               .may_upgrade = false}),
       reader(shared.registry->epochs().join()) {
   base::Status status;
-  late = rpc::LateCalls::make({.calls_max = options.in_flight_max,
-                               .calls_per_connection_max = options.in_flight_per_connection_max,
-                               .connections_max = 1,
-                               .memory_max = options.late_memory_size_max,
-                               .frame_memory_max = options.frame_memory_size_max,
-                               .reply_size_max = options.reply_size_max,
-                               .timeout_ms = options.call_timeout_ms,
-                               .blocking = shared.blocking,
-                               .wake =
-                                   [](void* context) {
-                                     InMemoryContext& self =
-                                         *static_cast<InMemoryContext*>(context);
-                                     std::lock_guard lock(self.late_mutex);
-                                     self.late_changed.notify_all();
-                                   },
-                               .waker = this,
-                               .counters = &counters,
-                               .head_text = &head_text,
-                               .clock = &base::monotonic_ns,
-                               .find_in_text = &find_in_head_text},
-                              status);
+  late = rpc::LateCalls::make(
+      {.calls_max = options.in_flight_max,
+       .calls_per_connection_max = options.in_flight_per_connection_max,
+       .connections_max = 1,
+       .memory_max = options.late_memory_size_max,
+       .frame_memory_max = options.frame_memory_size_max,
+       .reply_size_max = options.reply_size_max,
+       .timeout_ms = options.call_timeout_ms,
+       .blocking = shared.blocking,
+       .readiness = {.state = this, .begin = &begin_polling, .end = &end_polling},
+       .wake = [](void* context) { static_cast<InMemoryContext*>(context)->wake(); },
+       .waker = this,
+       .counters = &counters,
+       .head_text = &head_text,
+       .clock = &base::monotonic_ns,
+       .find_in_text = &find_in_head_text},
+      status);
   RINGRPC_ASSERT(status.ok(), status.sentence());
   status = answerer.reserve({.message_size_max = options.message_size_max,
                              .batch_length_max = options.batch_length_max,
@@ -87,7 +117,46 @@ InMemoryContext::InMemoryContext(const WorkerOptions& options, WorkerShared& sha
   RINGRPC_ASSERT(status.ok(), status.sentence());
 }
 
+InMemoryContext::~InMemoryContext() {
+  rpc::LateCalls::close(late);
+  if (wake_fd >= 0) ::close(wake_fd);
+}
+
+void InMemoryContext::wake() {
+  std::lock_guard lock(late_mutex);
+  late_changed.notify_all();
+  if (wake_fd < 0) return;
+  const std::uint64_t one = 1;
+  const ssize_t written = write(wake_fd, &one, sizeof(one));
+  RINGRPC_MAYBE(written > 0);  // A full counter is as good.
+}
+
+// The same with descriptors, of which those that are ready are told so.
+void InMemoryContext::poll_until(std::uint64_t due_ns) {
+  const std::uint64_t now_ns = base::monotonic_ns();
+  std::uint64_t left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+  if (late->has_posts()) left_ns = 0;
+  constexpr std::uint64_t ns_per_s = 1'000'000'000;
+  const timespec time{static_cast<std::time_t>(left_ns / ns_per_s),
+                      static_cast<long>(left_ns % ns_per_s)};
+  const bool for_ever = due_ns == 0 && !late->has_posts();
+  if (ppoll(polled.data(), polled.size(), for_ever ? nullptr : &time, nullptr) <= 0) return;
+  std::uint64_t count = 0;
+  const bool woken = polled[0].revents != 0 && read(wake_fd, &count, sizeof(count)) > 0;
+  RINGRPC_MAYBE(woken);
+  // Those that go on may begin, and end, others.
+  std::vector<std::pair<io::Handle, short>> ready;
+  for (std::size_t i = 1; i < polled.size(); ++i) {
+    if (polled[i].revents != 0) ready.emplace_back(polled_names[i], polled[i].revents);
+  }
+  for (const auto& [name, events] : ready) {
+    end_polling(this, name.slot, name.generation);
+    late->is_ready(name.slot, name.generation, ready_bits(events));
+  }
+}
+
 void InMemoryContext::wait_until(std::uint64_t due_ns) {
+  if (polled.size() > 1) return poll_until(due_ns);
   std::unique_lock lock(late_mutex);
   const auto answered = [this] { return late->has_posts(); };
   if (due_ns == 0) {

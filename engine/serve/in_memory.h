@@ -3,6 +3,8 @@
 // The whole engine without sockets, for Server::call() and call_http(): any number of threads, each
 // call in a context of its own.
 
+#include <poll.h>
+
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "engine/base/counters.h"
+#include "engine/io/event.h"
 #include "engine/rpc/answer.h"
 #include "engine/rpc/call_stats.h"
 #include "engine/rpc/table.h"
@@ -29,12 +32,15 @@ namespace ringrpc::serve {
 // What one thread needs for one call at a time.
 struct InMemoryContext {
   InMemoryContext(const WorkerOptions& options, WorkerShared& shared);
-  ~InMemoryContext() { rpc::LateCalls::close(late); }
+  ~InMemoryContext();
   InMemoryContext(const InMemoryContext&) = delete;
   InMemoryContext& operator=(const InMemoryContext&) = delete;
 
-  // Sleeps until a call is answered or that time comes; 0: whenever that is.
+  // Sleeps until a call is answered, a descriptor is ready, or that time comes; 0: whenever that
+  // is.
   void wait_until(std::uint64_t due_ns);
+  void poll_until(std::uint64_t due_ns);
+  void wake();
 
   base::Counters counters;
   Endpoints endpoints;
@@ -49,6 +55,11 @@ struct InMemoryContext {
   rpc::LateCalls* late = nullptr;
   std::mutex late_mutex;
   std::condition_variable late_changed;
+  // Descriptors that coroutines wait for, each with its name; the first is wake_fd, which is there
+  // from the first of the others on. late_mutex guards its making.
+  std::vector<pollfd> polled;
+  std::vector<io::Handle> polled_names;
+  int wake_fd = -1;
   // Acquire when claimed, release when given back: the next thread sees what this one did.
   std::atomic<bool> busy{false};
 };

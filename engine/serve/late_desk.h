@@ -94,7 +94,8 @@ class LateDesk {
   [[nodiscard]] std::uint32_t exchanges() const { return exchanges_.taken(); }
 
   // Bytes for each call that may be in flight, and for each connection; for the memory plan.
-  static constexpr std::size_t call_size = sizeof(rpc::LateCall) + sizeof(Exchange) + 2 * (16 + 4);
+  static constexpr std::size_t call_size =
+      sizeof(rpc::LateCall) + sizeof(Exchange) + 2 * (16 + 4) + 24;
   static constexpr std::size_t connection_size = 16 + sizeof(ExchangeList) + 8;
 
  private:

@@ -11,6 +11,7 @@
 
 #include "engine/base/assert.h"
 #include "engine/base/clock.h"
+#include "engine/serve/readiness.h"
 
 namespace ringrpc::serve {
 namespace {
@@ -102,6 +103,7 @@ base::Status Worker<Io>::start(std::span<const int> listeners, int adopted) {
                     .connections_max = places(),
                     .receive_buffers = options_.receive_buffers,
                     .receive_buffer_size = options_.receive_buffer_size,
+                    .polls_max = options_.in_flight_max,
                     .spin_us = options_.spin_us,
                     .counters = &counters_});
 }
@@ -131,20 +133,31 @@ std::int64_t Worker<Io>::wait_ns() const {
 
 template <class Io>
 rpc::LateCalls::Options Worker<Io>::late_options() {
-  return {.calls_max = options_.in_flight_max,
-          .calls_per_connection_max = options_.in_flight_per_connection_max,
-          .connections_max = places(),
-          .memory_max = options_.late_memory_size_max,
-          .frame_memory_max = options_.frame_memory_size_max,
-          .reply_size_max = options_.reply_size_max,
-          .timeout_ms = options_.call_timeout_ms,
-          .blocking = shared_.blocking,
-          .wake = [](void* worker) { static_cast<Worker*>(worker)->io_.wake(); },
-          .waker = this,
-          .counters = &counters_,
-          .head_text = &head_text,
-          .accepts_events = &accepts_events,
-          .find_in_text = &find_in_head_text};
+  return {
+      .calls_max = options_.in_flight_max,
+      .calls_per_connection_max = options_.in_flight_per_connection_max,
+      .connections_max = places(),
+      .memory_max = options_.late_memory_size_max,
+      .frame_memory_max = options_.frame_memory_size_max,
+      .reply_size_max = options_.reply_size_max,
+      .timeout_ms = options_.call_timeout_ms,
+      .blocking = shared_.blocking,
+      .readiness = {
+          .state = this,
+          .begin =
+              [](void* worker, std::uint32_t place, std::uint32_t ticket, int fd, Ready events) {
+                static_cast<Worker*>(worker)->io_.poll({place, ticket}, fd, poll_events(events));
+              },
+          .end =
+              [](void* worker, std::uint32_t place, std::uint32_t ticket) {
+                static_cast<Worker*>(worker)->io_.stop_polling({place, ticket});
+              }},
+      .wake = [](void* worker) { static_cast<Worker*>(worker)->io_.wake(); },
+      .waker = this,
+      .counters = &counters_,
+      .head_text = &head_text,
+      .accepts_events = &accepts_events,
+      .find_in_text = &find_in_head_text};
 }
 
 template <class Io>
@@ -211,7 +224,12 @@ void Worker<Io>::receive(const io::Event& event) {
     on_accepted(event);
     return;
   }
-  if (event.kind == io::EventKind::woken) return;
+  if (event.kind >= io::EventKind::woken) [[unlikely]] {
+    if (event.kind == io::EventKind::polled) {
+      late_.calls().is_ready(event.socket.slot, event.socket.generation, ready_bits(event.result));
+    }
+    return;
+  }
   if (event.buffer != io::no_buffer) ++lent_;
   Connection* connection = connection_of(event.socket);
   if (connection == nullptr) [[unlikely]] {

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "tests/spec/co_methods.h"
 #include "tests/spec/late_methods.h"
 #include "tools/ringrpcd/methods.h"
 
@@ -166,6 +167,7 @@ bool add_methods(Server& server, std::string_view set, std::uint32_t reply_size_
   } else if (set == "late") {
     ringrpcd::add_methods(server, reply_size_max);
     add_late(server);
+    add_coroutines(server);
   } else {
     return false;
   }

@@ -1,8 +1,11 @@
 #include "tests/support/fake_io.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 
 #include "engine/base/assert.h"
 
@@ -102,6 +105,28 @@ void FakeIo::close(Handle handle) {
   slot.closing = true;
 }
 
+void FakeIo::poll(Handle name, int fd, std::uint32_t events) {
+  RINGRPC_ASSERT(name.slot < options_.polls_max, name.slot);
+  const bool taken = std::any_of(polls_.begin(), polls_.end(),
+                                 [&](const Poll& poll) { return poll.name.slot == name.slot; });
+  RINGRPC_ASSERT(!taken && "somebody polls by that name already", name.slot);
+  // poll(2) passes over a negative one, and this one it refuses.
+  const int asked = fd < 0 ? std::numeric_limits<int>::max() : fd;
+  polls_.push_back({name, asked, static_cast<short>(events)});
+}
+
+void FakeIo::stop_polling(Handle name) {
+  const auto found = std::find_if(polls_.begin(), polls_.end(),
+                                  [&](const Poll& poll) { return poll.name == name; });
+  if (found == polls_.end()) return;
+  polls_.erase(found);
+  // It may just have ended.
+  if (strikes(faults_.stale_event)) {
+    events_.push_back(
+        Event{.kind = EventKind::polled, .result = POLLIN, .socket = name, .peer = {}});
+  }
+}
+
 // --- The kernel's turn ---------------------------------------------------------------------------
 
 void FakeIo::wait(std::int64_t timeout_ns) {
@@ -115,6 +140,7 @@ void FakeIo::wait(std::int64_t timeout_ns) {
   for (std::uint32_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].open && !strikes(faults_.delay)) run_socket(i);
   }
+  run_polls();
   if (strikes(faults_.stale_event)) invent_stale_event();
   if (strikes(faults_.reorder)) shuffle_events();
   if (woken_.exchange(false, std::memory_order_acquire)) events_.push_back(Event{});
@@ -127,7 +153,7 @@ bool FakeIo::next(Event& event) {
   --deliverable_;
   event = events_.front();
   events_.pop_front();
-  if (event.kind == EventKind::woken || event.kind == EventKind::closed) return true;
+  if (event.kind >= EventKind::closed) return true;
   Slot& slot = slots_[event.socket.slot];
   if (slot.generation != event.socket.generation) return true;  // an invented one
   if (event.kind == EventKind::received && !event.more) {
@@ -176,6 +202,18 @@ void FakeIo::run_socket(std::uint32_t index) {
   if (send_first && slot.in_flight) run_send(index);
   if (slot.armed) run_receives(index);
   if (slot.in_flight) run_send(index);
+}
+
+void FakeIo::run_polls() {
+  for (std::size_t i = 0; i < polls_.size();) {
+    const Poll poll = polls_[i];
+    pollfd one{.fd = poll.fd, .events = poll.events, .revents = 0};
+    ++i;
+    if (strikes(faults_.delay) || ::poll(&one, 1, 0) == 0) continue;
+    polls_.erase(polls_.begin() + static_cast<std::ptrdiff_t>(--i));
+    events_.push_back(
+        Event{.kind = EventKind::polled, .result = one.revents, .socket = poll.name, .peer = {}});
+  }
 }
 
 void FakeIo::run_receives(std::uint32_t index) {

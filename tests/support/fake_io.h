@@ -71,6 +71,9 @@ class FakeIo {
   void close(io::Handle handle);
   void stop_accepting() { draining_ = true; }
   [[nodiscard]] bool accepting() const { return !draining_ || !backlog_.empty(); }
+  // Descriptors are real ones, and what they are ready for is asked of the kernel.
+  void poll(io::Handle name, int fd, std::uint32_t events);
+  void stop_polling(io::Handle name);
   void wake() { woken_.store(true, std::memory_order_release); }
   [[nodiscard]] std::uint32_t open_count() const { return open_count_; }
   [[nodiscard]] const char* mode() const { return "fake"; }
@@ -156,6 +159,7 @@ class FakeIo {
   void run_send(std::uint32_t index);
   void end_send(std::uint32_t index, std::int32_t result);
   void run_close(std::uint32_t index);
+  void run_polls();
   void invent_stale_event();
   void shuffle_events();
   std::uint16_t lend();
@@ -177,6 +181,12 @@ class FakeIo {
   std::uint32_t lent_count_ = 0;
   std::uint64_t bytes_received_ = 0;
   std::uint64_t bytes_sent_ = 0;
+  struct Poll {
+    io::Handle name;
+    int fd;
+    short events;
+  };
+  std::vector<Poll> polls_;
   std::deque<io::Event> events_;
   std::size_t deliverable_ = 0;     // of them, in this turn
   std::vector<io::Handle> former_;  // handles of closed sockets

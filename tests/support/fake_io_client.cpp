@@ -1,5 +1,7 @@
 // The test's side of the fake kernel: clients, faults, and the end of a run.
 
+#include <poll.h>
+
 #include <algorithm>
 
 #include "engine/base/assert.h"
@@ -105,12 +107,17 @@ bool FakeIo::has_work(const Slot& slot) const {
 bool FakeIo::idle() const {
   if (!events_.empty() || woken_.load(std::memory_order_acquire)) return false;
   if (!backlog_.empty() && !free_slots_.empty()) return false;
+  for (const Poll& poll : polls_) {
+    pollfd one{.fd = poll.fd, .events = poll.events, .revents = 0};
+    if (::poll(&one, 1, 0) != 0) return false;
+  }
   return std::none_of(slots_.begin(), slots_.end(),
                       [this](const Slot& slot) { return has_work(slot); });
 }
 
 void FakeIo::check_baseline() const {
   RINGRPC_ASSERT(events_.empty() && "events that nobody took", events_.size());
+  RINGRPC_ASSERT(polls_.empty() && "a descriptor is still waited for", polls_.size());
   RINGRPC_ASSERT(lent_count_ == 0 && "receive buffers still lent", lent_count_);
   RINGRPC_ASSERT(open_count_ == 0 && "sockets still open", open_count_);
   RINGRPC_ASSERT(backlog_.empty() && "peers that nobody accepted", backlog_.size());

@@ -29,7 +29,8 @@ struct TypeInfo;
 }
 namespace co {
 class After;
-class Readiness;
+class IsReady;
+class WhichReady;
 template <class F>
 class Offload;
 }  // namespace co
@@ -77,6 +78,10 @@ class Call {
   [[nodiscard]] co::After after(std::uint32_t ms);
   template <class F>
   [[nodiscard]] co::Offload<F> offload(F&& work);
+  // Until a descriptor of the user's is ready. It is to stay open meanwhile; 0 ms: no timeout.
+  [[nodiscard]] co::IsReady readable(int fd, std::uint32_t timeout_ms = 0);
+  [[nodiscard]] co::IsReady writable(int fd, std::uint32_t timeout_ms = 0);
+  [[nodiscard]] co::WhichReady ready(int fd, Ready events, std::uint32_t timeout_ms = 0);
 
   // Memory for unescaped strings of the params, valid as long as the call.
   [[nodiscard]] json::Scratch& scratch() const { return *scratch_; }

@@ -111,8 +111,46 @@ class [[nodiscard]] Offload : private Job {
   std::optional<std::conditional_t<std::is_void_v<R>, Nothing, R>> result_;
 };
 
+// A descriptor, and what it is to be ready for.
+struct Wanted {
+  int fd = -1;
+  Ready events = Ready::none;
+  std::uint32_t timeout_ms = 0;  // 0: none
+};
+bool wait_for_readiness(Call& call, Promise& waiter, const Wanted& wanted);
+
+// Until a descriptor can be read from, written to, or either: what it is ready for. None: the
+// timeout has passed, or the call is to stop. One that has failed or was closed by its other end is
+// ready, and so is what cannot be waited for, as a regular file: the next read or write tells.
+// Several calls may wait for one descriptor. Where the kernel has no memory for it: -31001.
+class [[nodiscard]] WhichReady {
+ public:
+  WhichReady(Call& call, const Wanted& wanted) noexcept : call_(call), wanted_(wanted) {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class P>
+  bool await_suspend(std::coroutine_handle<P> waiter) const {
+    return wait_for_readiness(call_, waiter.promise(), wanted_);
+  }
+  [[nodiscard]] Ready await_resume() const { return static_cast<Ready>(outcome_of(call_)); }
+
+ private:
+  Call& call_;
+  Wanted wanted_;
+};
+
+// The same for one of the two: whether it is ready.
+class [[nodiscard]] IsReady : public WhichReady {
+ public:
+  using WhichReady::WhichReady;
+  [[nodiscard]] bool await_resume() const { return WhichReady::await_resume() != Ready::none; }
+};
+
 template <>
 inline constexpr bool is_wait<After> = true;
+template <>
+inline constexpr bool is_wait<WhichReady> = true;
+template <>
+inline constexpr bool is_wait<IsReady> = true;
 template <class F>
 inline constexpr bool is_wait<Offload<F>> = true;
 
@@ -121,6 +159,15 @@ inline constexpr bool is_wait<Offload<F>> = true;
 namespace ringrpc {
 
 inline co::After Call::after(std::uint32_t ms) { return {*this, ms}; }
+inline co::IsReady Call::readable(int fd, std::uint32_t timeout_ms) {
+  return {*this, {fd, Ready::read, timeout_ms}};
+}
+inline co::IsReady Call::writable(int fd, std::uint32_t timeout_ms) {
+  return {*this, {fd, Ready::write, timeout_ms}};
+}
+inline co::WhichReady Call::ready(int fd, Ready events, std::uint32_t timeout_ms) {
+  return {*this, {fd, events, timeout_ms}};
+}
 
 template <class F>
 co::Offload<F> Call::offload(F&& work) {

@@ -2,8 +2,10 @@
 // it owns lives until then and is destroyed then. Method: a server in memory, whose caller waits
 // for the answer; every local counts itself.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <ringrpc/server.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -405,6 +407,45 @@ TEST(Coroutine, OneThatIsMadeWhereNoCallRunsHasNoMemory) {
     co_return *co_await std::move(made);
   });
   EXPECT_EQ(call(server, request("elsewhere")), overloaded);
+}
+
+TEST(Coroutine, DescriptorsAreWaitedForWithoutALoop) {
+  Server server(no_listener());
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+  std::atomic<int> waiting{0};
+  server.method("read", [&](Call& call) -> Co<Result<int>> {
+    char byte = 0;
+    ++waiting;
+    while (read(ends[0], &byte, 1) != 1) {
+      if (!co_await call.readable(ends[0])) co_return stop_error(call.stop_reason());
+    }
+    co_return byte;
+  });
+  server.method("write", [&](Call& call) -> Co<bool> {
+    while (waiting < 3) co_await call.after(1);
+    const bool ready = co_await call.writable(ends[1]);
+    co_return ready&& write(ends[1], "abc", 3) == 3;
+  });
+  server.method("late",
+                [&](Call& call) -> Co<bool> { co_return co_await call.readable(ends[0], 0); },
+                {.timeout_ms = 1});
+  const std::string one = request("read");
+  const std::string reply =
+      call(server, "[" + one + "," + one + "," + one + "," + request("write") + "]");
+  EXPECT_EQ(reply, "[" + result("true") + "," + result("97") + "," + result("98") + "," +
+                       result("99") + "]");
+  EXPECT_EQ(call(server, request("late")), timed_out);
+  // Whoever writes is another thread.
+  std::thread writer([&] {
+    while (waiting < 4) std::this_thread::yield();
+    EXPECT_EQ(write(ends[1], "d", 1), 1);
+  });
+  EXPECT_EQ(call(server, one), result("100"));
+  writer.join();
+  close(ends[0]);
+  close(ends[1]);
+  EXPECT_EQ(call(server, request("late")), result("true"));
 }
 
 TEST(Coroutine, ManyThreadsCallAtTheSameTime) {
