@@ -101,6 +101,8 @@ serve::WorkerOptions Server::Impl::worker_options() const {
   worker.spin_us = options.spin_us;
   worker.in_flight_max = options.in_flight_max;
   worker.in_flight_per_connection_max = options.in_flight_per_connection_max;
+  worker.late_memory_size_max = options.late_memory_size_max;
+  worker.frame_memory_size_max = options.frame_memory_size_max;
   worker.call_timeout_ms = options.call_timeout_ms;
   worker.heartbeat_ms = options.heartbeat_ms;
   worker.head = {.size_max = options.head_size_max,

@@ -181,6 +181,8 @@ inline constexpr std::uint32_t in_flight_max_max = 1u << 20;
 // bytes together, replies over 128 bytes until they are sent, replies that wait for those before
 // them. A call that finds no room is -31001, a reply -31004.
 inline constexpr std::uint32_t late_memory_size_max = 256u << 20;
+inline constexpr std::uint32_t late_memory_size_max_min = 1u << 20;
+inline constexpr std::uint32_t late_memory_size_max_max = 4'000'000'000u;
 // Topics that the connections of one worker listen to, counted for each listener, and those of one
 // connection. 48 bytes each, touched by as many as there ever were; the topic's name beside. More
 // is -31001.
@@ -196,6 +198,8 @@ inline constexpr std::uint32_t heartbeat_ms_min = timer_slot_ms;
 // Frames of coroutines that have not ended, of one worker: 200 bytes to a few KiB for each, and for
 // each that it awaits. One that finds no room is -31001.
 inline constexpr std::uint32_t frame_memory_size_max = 64u << 20;
+inline constexpr std::uint32_t frame_memory_size_max_min = 1u << 20;
+inline constexpr std::uint32_t frame_memory_size_max_max = 4'000'000'000u;
 // How long a call may take that is answered later; 0 for as long as it likes. Then its peer is told
 // -31003 and its stop flag is raised.
 inline constexpr std::uint32_t call_timeout_ms = 0;

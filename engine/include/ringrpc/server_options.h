@@ -43,6 +43,8 @@ struct Options {
   std::uint32_t stop_timeout_ms = limits::stop_timeout_ms;
   std::uint32_t in_flight_max = limits::in_flight_max;  // of one worker
   std::uint32_t in_flight_per_connection_max = limits::in_flight_per_connection_max;
+  std::uint32_t late_memory_size_max = limits::late_memory_size_max;    // of one worker
+  std::uint32_t frame_memory_size_max = limits::frame_memory_size_max;  // of one worker
   std::uint32_t call_timeout_ms = limits::call_timeout_ms;  // of calls answered later; 0: none
   std::uint32_t heartbeat_ms = limits::heartbeat_ms;        // of silent event streams
   std::uint32_t blocking_threads = limits::blocking_threads;

@@ -1,8 +1,8 @@
 // Goal: the memory plan is the truth: a server whose pools are all full is as large as its plan
 // says, within 10 %, and gives what was mapped for a burst back afterwards.
 // Method: a child process with one worker, its pools filled over loopback: the deepest index, the
-// whole scratch, partial messages, and slow readers in front of slabs and large replies. When the
-// gauges say so, VmRSS is compared with the plan.
+// whole scratch, partial messages, calls that sleep, and slow readers in front of slabs and large
+// replies. When the gauges say so, VmRSS is compared with the plan.
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -22,13 +22,18 @@ namespace ringrpc {
 namespace {
 
 constexpr std::size_t mib = std::size_t{1} << 20;
+constexpr std::uint32_t calls_max = 4096;
 
 Options options() {
   return {.listen = "127.0.0.1:0",
           .workers = 1,
           .pin = false,
           .connections_max = 512,
-          .partial_pool_size = 32u << 20};
+          .partial_pool_size = 32u << 20,
+          .in_flight_max = calls_max,
+          .in_flight_per_connection_max = calls_max,
+          .late_memory_size_max = 16u << 20,
+          .frame_memory_size_max = limits::frame_memory_size_max_min};
 }
 
 // Serves until the parent closes its end of the pipe; tells it the port first.
@@ -44,6 +49,9 @@ Options options() {
   server.method("text", [](Call& call) {
     std::string_view text;
     return call.params().at(0).get(text, call.scratch()) ? text.size() : 0;
+  });
+  server.method("sleep", [](Deferred reply) {
+    std::move(reply).after(3'600'000, [](Deferred woken) { woken.stop(); });
   });
   const std::uint16_t port = server.start() ? server.port() : static_cast<std::uint16_t>(0);
   char byte = 0;
@@ -167,6 +175,15 @@ class Resident : public ::testing::Test {
     ASSERT_NE(answer_to(post(body + "\"]}")).find("\"result\":4194"), std::string::npos);
   }
 
+  // Calls that sleep, whose params, and the room to unescape them, fill what there may be.
+  void fill_late_calls() {
+    const std::string call =
+        R"({"jsonrpc":"2.0","id":1,"method":"sleep","params":[")" +
+        std::string(options().late_memory_size_max / calls_max / 2 - 256, 'p') + "\"]}";
+    const int fd = connected();
+    for (std::uint32_t i = 0; i < calls_max; ++i) write_all(fd, post(call));
+  }
+
   // Bodies that lack their last byte, each filling a block.
   void fill_partial_messages() {
     const std::size_t size = mib - 512;
@@ -207,11 +224,14 @@ TEST_F(Resident, AServerWithAllPoolsFullIsAsLargeAsItsPlan) {
   Server same(options());
   const std::size_t planned = number_behind(same.plan(), "  total");
   fill_index_and_scratch();
+  fill_late_calls();
   fill_slabs();
   fill_large_replies();
   fill_partial_messages();
   EXPECT_TRUE(reaches("partial_messages", options().partial_pool_size * 9 / 10))
       << gauge("partial_messages");
+  EXPECT_TRUE(reaches("late_memory", options().late_memory_size_max / 10 * 9))
+      << gauge("late_memory");
   EXPECT_TRUE(reaches("large_replies", limits::large_replies_size_max / 10 * 9))
       << gauge("large_replies");
   const double resident = static_cast<double>(resident_bytes(child_));
