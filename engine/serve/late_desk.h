@@ -52,7 +52,7 @@ class LateDesk {
   [[nodiscard]] const rpc::LateCalls& calls() const { return *calls_; }
   // Returns: whether something may come to a connection that it did not just ask for.
   [[nodiscard]] bool busy() const {
-    return calls_->in_flight() != 0 || subscriptions_.taken() != 0;
+    return calls_->in_flight() != 0 || subscriptions_.taken() != 0 || calls_->has_posts();
   }
 
   // Returns: where the next reply of a connection goes: behind those that are still to come, where

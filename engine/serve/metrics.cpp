@@ -175,6 +175,7 @@ struct GaugeSums {
   std::uint64_t large_reply_bytes = 0;
   std::uint64_t in_flight = 0;
   std::uint64_t streams = 0;
+  std::uint64_t subscriptions = 0;
   std::uint64_t late_bytes = 0;
   std::uint64_t frame_bytes = 0;
 };
@@ -189,6 +190,7 @@ GaugeSums sum_gauges(const std::deque<serve::WorkerThread>& workers) {
     sums.partial_messages += gauges.partial_messages.load(std::memory_order_relaxed);
     sums.partial_bytes += gauges.partial_bytes.load(std::memory_order_relaxed);
     sums.in_flight += gauges.in_flight.load(std::memory_order_relaxed);
+    sums.subscriptions += gauges.subscriptions.load(std::memory_order_relaxed);
     sums.streams += gauges.streams.load(std::memory_order_relaxed);
     sums.late_bytes += gauges.late_bytes.load(std::memory_order_relaxed);
     sums.frame_bytes += gauges.frame_bytes.load(std::memory_order_relaxed);
@@ -231,6 +233,7 @@ std::string Server::Impl::metrics() const {
        {std::pair<std::string_view, std::uint64_t>{"ringrpc_connections", gauges.connections},
         {"ringrpc_in_flight", gauges.in_flight},
         {"ringrpc_streams", gauges.streams},
+        {"ringrpc_subscriptions", gauges.subscriptions},
         {"ringrpc_buffers_lent", gauges.buffers_lent},
         {"ringrpc_partial_messages", gauges.partial_messages}}) {
     type(text, metric, "gauge");

@@ -193,6 +193,7 @@ void Worker<Io>::end_turn() {
     }
     if (spent > slow_turn_ns) counters_.add(base::Counter::turns_slow);
   }
+  gauges_.subscriptions.store(late_.subscriptions(), std::memory_order_relaxed);
   gauges_.streams.store(late_.streams(), std::memory_order_relaxed);
   gauges_.in_flight.store(late_.calls().in_flight(), std::memory_order_relaxed);
   gauges_.late_bytes.store(late_.calls().memory(), std::memory_order_relaxed);

@@ -94,6 +94,7 @@ struct Gauges {
   std::atomic<std::uint32_t> buffers_lent{0};
   std::atomic<std::uint32_t> in_flight{0};
   std::atomic<std::uint32_t> streams{0};
+  std::atomic<std::uint32_t> subscriptions{0};
   std::atomic<std::uint64_t> late_bytes{0};   // what calls in flight hold beyond their places
   std::atomic<std::uint64_t> frame_bytes{0};  // of coroutines
   std::atomic<std::uint32_t> segments{0};
