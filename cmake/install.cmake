@@ -28,7 +28,7 @@ configure_file(${CMAKE_CURRENT_LIST_DIR}/ringrpc.pc.in ${PROJECT_BINARY_DIR}/cma
 install(FILES ${PROJECT_BINARY_DIR}/cmake/ringrpc.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-foreach(program ringrpcd ringcall ringload)
+foreach(program ringrpcd ringcall ringload ringtop)
   if(TARGET ${program})
     # tools/run builds no more than it needs; what was not built is not installed.
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}

@@ -6,13 +6,18 @@ ringcall is also held against a server that says what the test wants, whole or t
 Usage: programs_test.py BIN_DIR [unittest arguments]
 """
 
+import fcntl
 import json
 import os
+import pty
+import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import unittest
@@ -919,6 +924,194 @@ class Ringload(unittest.TestCase):
                                 checks = -(-1000 // int(how[how.index("--check") + 1]))
                             self.assertEqual(checks, report["full_checks"])
                     self.assertEqual(0, server.stop())
+
+
+class Counters:
+    """Answers one GET after the other with the next text, the last one again and again."""
+
+    def __init__(self, *texts, status="200 OK"):
+        self.texts, self.status = list(texts), status
+        self.lines = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        while True:
+            try:
+                peer, _ = self.listener.accept()
+            except OSError:
+                return
+            with peer, peer.makefile("rb") as file:
+                self.lines.append(file.readline())
+                while file.readline().strip():
+                    pass
+                text = self.texts[min(len(self.lines), len(self.texts)) - 1]
+                peer.sendall(http(text, "Connection: close\r\n", self.status))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        self.listener.close()
+
+
+class Terminal:
+    """A program in a terminal of that size."""
+
+    def __init__(self, rows, columns, program, *arguments):
+        self.own, other = pty.openpty()
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.process = subprocess.Popen([os.path.join(BIN, program), *arguments], stdin=other,
+                                        stdout=other, stderr=other)
+        os.close(other)
+        self.text = ""
+
+    def read(self):
+        """Returns: whether there was more."""
+        assert select.select([self.own], [], [], 60)[0], self.text
+        try:
+            data = os.read(self.own, 65536)
+        except OSError:  # nobody has the other side any more
+            data = b""
+        self.text += data.decode()
+        return data != b""
+
+    def read_until(self, words):
+        begin = len(self.text)
+        while words not in self.text[begin:]:
+            assert self.read(), self.text
+
+    def end(self, with_signal):
+        self.process.send_signal(with_signal)
+        while self.read():
+            pass
+        return self.process.wait(20)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.own)
+
+
+@unittest.skipUnless(os.path.exists(os.path.join(BIN, "ringtop")), "ringtop is not built here")
+class Ringtop(unittest.TestCase):
+    BEGIN, END = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+
+    def plain(self, url, *arguments):
+        done = run("ringtop", url, "--interval", "50", *arguments)
+        self.assertEqual((0, ""), (done.returncode, done.stderr), done.stdout)
+        lines = done.stdout.splitlines()
+        self.assertTrue(all(line.isprintable() and len(line) <= 80 for line in lines), lines)
+        return lines
+
+    def test_a_real_server_is_shown_over_both_transports(self):
+        with tempfile.TemporaryDirectory(prefix="programs_test_") as folder:
+            with Server("--unix-http", f"{folder}/h") as server:
+                self.assertEqual((0, 3), server.call("sum", "[1,2]"))
+                server.call("no.such", "[1,2]")
+                deep = "[" * 100 + "]" * 100
+                self.assertEqual(1, run("ringcall", server.url, "echo", deep).returncode)
+                for url in (f"http://127.0.0.1:{server.port}", server.url, f"unix-http:{folder}/h"):
+                    for how in (("--once",), ()):
+                        lines = self.plain(url, *how)
+                        self.assertRegex(lines[0], r"^ringtop  \S+ +over \d\.\d\d s$")
+                        text = "\n".join(lines)
+                        self.assertRegex(text, r"\nsum +0/s +\S+ +1\n")
+                        self.assertRegex(text, r"\n\(no such method\) +0/s +\S+ +1\n")
+                        self.assertRegex(text, r"\nlimits hit +depth 1\n")
+                        self.assertRegex(text, r"\nerrors .*-32601 1\b")
+                        self.assertRegex(text, r"\nmemory +\d.* MiB")
+                        self.assertRegex(text, r"\nworkers +turns ")
+                pictures = "\n".join(self.plain(server.url, "--count", "3")).split("\n\nringtop")
+                self.assertEqual(3, len(pictures))
+                self.assertEqual(0, server.stop())
+
+    def test_rates_and_quantiles_are_of_the_interval(self):
+        def text(calls):
+            return (f'ringrpc_turns_total 1\nringrpc_calls_total{{method="a\x1b\\n"}} {calls}\n'
+                    f'ringrpc_call_seconds_bucket{{le="1e-05"}} {calls}\n'
+                    f'ringrpc_call_seconds_bucket{{le="+Inf"}} {calls}\n')
+
+        with Counters(text(7), text(1007)) as server:
+            picture = "\n".join(self.plain(server.url, "--once"))
+            self.assertEqual([b"GET /metrics HTTP/1.1\r\n"] * 2, server.lines)
+        self.assertRegex(picture, r"\ncalls +[\d.]+k?/s ")
+        self.assertRegex(picture, r"\np50 +5\.0 us +p99 +9\.9 us ")
+        self.assertRegex(picture, r"\na\\x1B\\n +[\d.]+k?/s +100\.0 % +1\.0k\n")
+
+    def test_a_server_that_began_anew_is_told_of(self):
+        with Counters("ringrpc_turns_total 9\n", "ringrpc_turns_total 3\n") as server:
+            self.assertIn("the server has started anew", self.plain(server.url, "--once"))
+
+    def test_without_counters_it_exits_3_and_says_why(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            gone = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        done = run("ringtop", gone, "--once")
+        self.assertEqual((3, ""), (done.returncode, done.stdout))
+        self.assertIn("refused", done.stderr)
+        for text, status, words in (("", "404 Not Found", "answers HTTP/1.1 404 Not Found"),
+                                    ("up 1\n", "200 OK", "no counters of a ringrpc server"),
+                                    ("up 1\n<html>", "200 OK", "line 2 of the answer")):
+            with Counters(text, status=status) as server:
+                done = run("ringtop", server.url)
+                self.assertEqual((3, ""), (done.returncode, done.stdout))
+                self.assertIn(words, done.stderr)
+
+    def test_usage(self):
+        for arguments in (["a", "b"], ["tcp://127.0.0.1:1"], ["stdio:cat"], ["nonsense"], [""],
+                          ["--interval", "0"], ["--interval=", "x"], ["--count", "0"],
+                          ["--once", "--count", "2"]):
+            with self.subTest(arguments=arguments):
+                done = run("ringtop", *arguments)
+                self.assertEqual((2, ""), (done.returncode, done.stdout))
+                self.assertNotEqual("", done.stderr)
+        self.assertEqual(0, run("ringtop", "--help").returncode)
+        self.assertRegex(run("ringtop", "--version").stdout, r"^ringtop \d+\.\d+\.\d+\n$")
+        with Counters("ringrpc_turns_total 9\n") as server:
+            code, said = run_into("/dev/full", "ringtop", "--interval=50", server.url)
+            self.assertEqual(3, code, said)
+
+    def test_a_terminal_is_given_back_as_it_was(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with Counters("ringrpc_turns_total 9\n") as server, \
+                    Terminal(12, 40, "ringtop", "--interval=50", server.url) as terminal:
+                terminal.read_until("calls ")
+                terminal.read_until("calls ")
+                self.assertEqual(0, terminal.end(number))
+                self.assertTrue(terminal.text.startswith(self.BEGIN))
+                self.assertTrue(terminal.text.endswith(self.END), terminal.text)
+                for picture in terminal.text[len(self.BEGIN):-len(self.END)].split("\x1b[H")[1:]:
+                    lines = picture.replace("\x1b[K", "").replace("\x1b[J", "").split("\r\n")
+                    self.assertLessEqual(len(lines), 12)
+                    self.assertTrue(all(len(line) <= 40 for line in lines), lines)
+
+    def test_in_a_terminal_it_waits_for_a_server_that_went_away(self):
+        with Server() as server:
+            with Terminal(40, 80, "ringtop", "--interval=50", server.url) as terminal:
+                terminal.read_until("over ")
+                self.assertEqual(0, server.stop())
+                terminal.read_until("trying again")
+                with Server("--listen", f"127.0.0.1:{server.port}") as again:
+                    terminal.read_until("the server has started anew")
+                    terminal.read_until("over ")
+                    self.assertEqual(0, again.stop())
+                terminal.read_until("trying again")
+                self.assertEqual(0, terminal.end(signal.SIGINT))
+
+    def test_a_count_ends_it_in_a_terminal_too(self):
+        with Counters("ringrpc_turns_total 9\n") as server, \
+                Terminal(40, 80, "ringtop", "--interval=50", "--count=2", server.url) as terminal:
+            while terminal.read():
+                pass
+            self.assertEqual(0, terminal.process.wait(20))
+            self.assertEqual(2, terminal.text.count("over "))
 
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
