@@ -132,13 +132,20 @@ class Bench:
         with subprocess.Popen([program]) as process:
             try:
                 wait_until_open(port, process)
-                answer = run([os.path.join(self.bin, "ringcall"), f"http://127.0.0.1:{port}/rpc",
-                              *CALL])
-                if answer != "5\n":
-                    raise Failure(f"sum of 2 and 3 is {answer}")
+                self.try_methods(body, port)
                 stop(process)
             finally:
                 process.kill()
+
+    def try_methods(self, body, port):
+        """Calls sum where the block has it; every method that it names has to be there."""
+        call = [os.path.join(self.bin, "ringcall"), f"http://127.0.0.1:{port}/rpc"]
+        described = run([*call, "rpc.discover"])
+        for name in re.findall(r'server\.(?:method|blocking)\("([^"]+)"', body):
+            if f'"name":"{name}"' not in described:
+                raise Failure(f"the method {name} is not there: {described}")
+        if '"sum"' in body and run([*call, *CALL]) != "5\n":
+            raise Failure("sum of 2 and 3 is not 5")
 
     def cmake(self, body):
         folder = os.path.join(self.scratch, "consumer")
