@@ -201,7 +201,7 @@ class Registration : public ::testing::TestWithParam<IoChoice> {
   // Replaces a method until nothing that it replaced is left: a worker may still be at the end of
   // the turn of its last answer.
   bool everything_is_freed(std::int64_t registered) {
-    for (int i = 0; i < 100'000; ++i) {
+    for (int i = 0; i < 20'000; ++i) {
       put(*server_, 0, 1);
       if (made.load() - ended.load() == registered) return true;
       std::this_thread::yield();

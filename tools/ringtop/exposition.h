@@ -4,6 +4,8 @@
 //
 // Source: "Exposition formats" of the Prometheus documentation, text-based format.
 
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
