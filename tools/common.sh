@@ -8,7 +8,8 @@ packages_build=(g++ cmake ninja-build pkg-config libsimdjson-dev liburing-dev li
 packages_test=(libgtest-dev clang-19 libclang-rt-19-dev clang-format-19 python3 curl)
 # Not needed: one makes builds quicker, and tests with other clients say that they skip.
 packages_wanted=(ccache)
-packages_wanted_test=(nodejs wrk nghttp2-client nginx-light haproxy)
+packages_wanted_test=(nodejs wrk nghttp2-client nginx-light haproxy libhiredis-dev redis-server
+  libcurl4-openssl-dev)
 
 # The comment at the head of a script, for --help.
 if [ -z "${own_help:-}" ] && { [ "${1:-}" = --help ] || [ "${1:-}" = -h ]; }; then

@@ -1,6 +1,7 @@
 // A whole call in memory: server.call and server.call_http, on canonical and larger requests.
 //
 // Each case has 64 different texts, read in turn. Its answer is looked at once before it is timed.
+// `allocations` are those of the heap, for each call.
 
 #include <benchmark/benchmark.h>
 #include <ringrpc/server.h>
@@ -9,6 +10,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tests/support/allocation_gate.h"
 
 namespace {
 
@@ -30,10 +33,15 @@ struct Text {
   [[nodiscard]] std::string_view view() const { return {bytes.data(), size}; }
 };
 
-std::string call(int i) {
-  return R"({"jsonrpc":"2.0","method":"sum","params":{"a":)" + std::to_string(i % 10) + R"(,"b":)" +
-         std::to_string(i * 7 % 10) + R"(},"id":)" + std::to_string(1 + i % 9) + "}";
+std::string call_of(const std::string& method, int i) {
+  return R"({"jsonrpc":"2.0","method":")" + method + R"(","params":{"a":)" +
+         std::to_string(i % 10) + R"(,"b":)" + std::to_string(i * 7 % 10) + R"(},"id":)" +
+         std::to_string(1 + i % 9) + "}";
 }
+
+std::string call(int i) { return call_of("sum", i); }
+std::string call_later(int i) { return call_of("sum.later", i); }
+std::string call_coroutine(int i) { return call_of("sum.co", i); }
 
 std::string batch(int i) {
   std::string text;
@@ -62,8 +70,13 @@ std::string with_head(const std::string& body) {
          std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
+// The same call, answered in three ways: by what the handler returns, by a Deferred within it, and
+// by a coroutine that never waits.
 void add_methods(ringrpc::Server& server) {
   server.method("sum", [](const Sum& in) { return in.a + in.b; });
+  server.method("sum.later",
+                [](const Sum& in, ringrpc::Deferred reply) { reply.answer(in.a + in.b); });
+  server.method("sum.co", [](Sum in) -> ringrpc::Co<std::int64_t> { co_return in.a + in.b; });
   server.method("echo", [](ringrpc::Call& one, ringrpc::Reply& reply) {
     reply.result().raw(one.params().raw());
   });
@@ -87,22 +100,30 @@ void run(benchmark::State& state, Make make, bool http, int calls) {
   };
   one();
   if (out.find("\"result\":") == std::string::npos) std::abort();
+  const std::uint64_t allocations = ringrpc::testing::heap_allocations();
   for (auto _ : state) {
     one();
     benchmark::DoNotOptimize(out.data());
   }
+  state.counters["allocations"] =
+      static_cast<double>(ringrpc::testing::heap_allocations() - allocations) /
+      (static_cast<double>(state.iterations()) * calls);
   state.counters["per_call"] =
       benchmark::Counter(static_cast<double>(state.iterations()) * calls,
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 void call_canonical(benchmark::State& state) { run(state, call, false, 1); }
+void call_deferred(benchmark::State& state) { run(state, call_later, false, 1); }
+void call_co(benchmark::State& state) { run(state, call_coroutine, false, 1); }
 void http_canonical(benchmark::State& state) { run(state, call, true, 1); }
 void call_echo_4k(benchmark::State& state) { run(state, echo, false, 1); }
 void call_batch_100(benchmark::State& state) { run(state, batch, false, batch_length); }
 void http_batch_100(benchmark::State& state) { run(state, batch, true, batch_length); }
 
 BENCHMARK(call_canonical);
+BENCHMARK(call_deferred);
+BENCHMARK(call_co);
 BENCHMARK(http_canonical);
 BENCHMARK(call_echo_4k);
 BENCHMARK(call_batch_100);

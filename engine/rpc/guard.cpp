@@ -65,3 +65,8 @@ void guarded_job(co::Job& job) {
 }
 
 }  // namespace ringrpc::rpc
+
+void ringrpc::co::throw_kept(std::exception_ptr& thrown) {
+  std::exception_ptr kept = std::exchange(thrown, nullptr);
+  std::rethrow_exception(std::move(kept));
+}

@@ -92,7 +92,7 @@ class [[nodiscard]] Offload : private Job {
     return wait_for_job(call_, waiter.promise(), *this);
   }
   R await_resume() {
-    if (thrown != nullptr) std::rethrow_exception(std::exchange(thrown, nullptr));
+    if (thrown != nullptr) throw_kept(thrown);
     if constexpr (!std::is_void_v<R>) return std::move(*result_);
   }
 

@@ -35,6 +35,9 @@ void* take_frame(std::size_t size) noexcept;
 void give_frame(void* frame) noexcept;
 // Lets `child` go on in place of `parent`. One that found no memory ends the call.
 void join(Promise& parent, Promise* child);
+// Throws what was kept, and keeps it no more. Not inline: of a unit that is built without
+// exceptions it would leak.
+[[noreturn]] void throw_kept(std::exception_ptr& thrown);
 // Returns: the reply of the call that is answered by what the root returns.
 Reply& reply_of(Run& run);
 
@@ -71,7 +74,7 @@ struct Promise {
   void unhandled_exception() noexcept { thrown = std::current_exception(); }
   void end() noexcept { run->next = parent; }
   void throw_again() {
-    if (thrown != nullptr) std::rethrow_exception(std::exchange(thrown, nullptr));
+    if (thrown != nullptr) throw_kept(thrown);
   }
 
   template <class T>
