@@ -13,8 +13,9 @@ namespace ringrpc::rpc {
 
 namespace {
 
+// Inlined, so that what a call captures stays in registers.
 template <typename Run>
-const char* guarded(Run run) {
+[[gnu::always_inline]] inline const char* guarded(const Run& run) {
   try {
     run();
     return nullptr;

@@ -274,19 +274,19 @@ void OpenReply::finish(std::string& out, const rpc::Outcome& outcome) {
   room_.abandon();
 }
 
+bool OpenReply::finish_other(OutList& out, const rpc::Outcome& outcome) {
+  const std::size_t size = seal(outcome);
+  if (size != 0) [[likely]]
+    return room_.commit(out, size);
+  room_.abandon();
+  return request_.protocol != Protocol::http && !outcome.has_body;
+}
+
 std::size_t OpenReply::seal(const rpc::Outcome& outcome) {
-  if (request_.protocol != Protocol::http) [[unlikely]] {
-    if (!outcome.has_body) return 0;
-    return request_.protocol == Protocol::lines ? end_line(room_) : end_message(room_);
-  }
-  const bool usual = outcome.has_body && outcome.status == 200 && outcome.fields.empty() &&
-                     !request_.last && request_.head->version_minor != 0;
-  if (!usual || writer().overflowed()) [[unlikely]]
-    return seal_slow(outcome);
-  const std::size_t size = writer().size();
-  http::Heads::patch_length(room_.begin() + http::Heads::ok_size,
-                            static_cast<std::uint32_t>(size - http::Heads::ok_size));
-  return size;
+  if (is_usual(outcome)) return seal_usual();
+  if (request_.protocol == Protocol::http) return seal_slow(outcome);
+  if (!outcome.has_body) return 0;
+  return request_.protocol == Protocol::lines ? end_line(room_) : end_message(room_);
 }
 
 // Another head than the usual one: written aside, then put in front of the body.

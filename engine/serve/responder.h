@@ -104,11 +104,9 @@ class OpenReply {
   // Ends the reply and appends it to the list; where there are no empty replies, nothing is.
   // Returns: false when there is no memory for it.
   bool finish(OutList& out, const rpc::Outcome& outcome) {
-    const std::size_t size = seal(outcome);
-    if (size != 0) [[likely]]
-      return room_.commit(out, size);
-    room_.abandon();
-    return request_.protocol != Protocol::http && !outcome.has_body;
+    if (is_usual(outcome)) [[likely]]
+      return room_.commit(out, seal_usual());
+    return finish_other(out, outcome);
   }
 
   // The same, copied out instead of sent. Empty when there is no memory for it.
@@ -122,6 +120,19 @@ class OpenReply {
   [[nodiscard]] const Origin& origin() const { return origin_; }
 
  private:
+  // Whether the head in front of the body, already written, is the right one.
+  [[nodiscard]] bool is_usual(const rpc::Outcome& outcome) {
+    return request_.protocol == Protocol::http && outcome.has_body && outcome.status == 200 &&
+           outcome.fields.empty() && !request_.last && request_.head->version_minor != 0 &&
+           !writer().overflowed();
+  }
+  std::size_t seal_usual() {
+    const std::size_t size = writer().size();
+    http::Heads::patch_length(room_.begin() + http::Heads::ok_size,
+                              static_cast<std::uint32_t>(size - http::Heads::ok_size));
+    return size;
+  }
+  [[gnu::noinline]] bool finish_other(OutList& out, const rpc::Outcome& outcome);
   // Completes the frame. Returns: the bytes of the reply; 0 when there is no memory for them, or
   // nothing to say.
   std::size_t seal(const rpc::Outcome& outcome);
