@@ -82,6 +82,7 @@ class Exchanges {
 struct ExchangeList {
   std::uint32_t first;
   std::uint32_t last;
+  std::uint32_t behind;  // bytes behind all of them but the last
 };
 
 }  // namespace ringrpc::serve

@@ -209,6 +209,7 @@ void LateDesk::park(Connection& connection, const rpc::Message& message, const R
   }
   ExchangeList& list = lists_[slot];
   exchange.previous = list.last;
+  if (list.last != no_exchange) list.behind += exchanges_[list.last].behind.size;
   (list.last != no_exchange ? exchanges_[list.last].next : list.first) = place;
   list.last = place;
   connection.late = true;
@@ -246,6 +247,7 @@ bool LateDesk::complete(std::uint32_t place, std::string_view text, rpc::Outcome
     connection.state = ConnectionState::finishing;
   }
   OutList& before = out_before(exchange, connection);
+  const std::uint32_t size_before = before.size;
   bool ok = true;
   if (exchange.streaming) {
     ok = options_.responder->write_event(before, frame_of(exchange), text) &&
@@ -253,7 +255,9 @@ bool LateDesk::complete(std::uint32_t place, std::string_view text, rpc::Outcome
   } else {
     ok = options_.responder->answer_later(before, outcome, frame_of(exchange), text);
   }
+  if (exchange.next != no_exchange) lists_[exchange.connection].behind -= exchange.behind.size;
   options_.outbox->append(before, exchange.behind);
+  count_behind(connection, before, size_before);
   remove(place);
   return ok;
 }
@@ -262,6 +266,11 @@ bool LateDesk::complete(std::uint32_t place, std::string_view text, rpc::Outcome
 void LateDesk::remove(std::uint32_t place) {
   Exchange& exchange = exchanges_[place];
   ExchangeList& list = lists_[exchange.connection];
+  if (exchange.next != no_exchange) {
+    list.behind -= exchange.behind.size;
+  } else if (exchange.previous != no_exchange) {
+    list.behind -= exchanges_[exchange.previous].behind.size;
+  }
   (exchange.previous != no_exchange ? exchanges_[exchange.previous].next : list.first) =
       exchange.next;
   (exchange.next != no_exchange ? exchanges_[exchange.next].previous : list.last) =
@@ -299,14 +308,16 @@ void LateDesk::fail(Connection& connection) {
   connection.broken = true;
 }
 
-// Returns: bytes of replies that wait for those before them.
+// What was just put there may wait behind an exchange that is not the last.
+void LateDesk::count_behind(const Connection& connection, const OutList& out,
+                            std::uint32_t size_before) {
+  if (&out != &connection.out) lists_[slot_of(connection)].behind += out.size - size_before;
+}
+
+// Returns: bytes of replies that wait for those before them. Asked at every request.
 std::uint32_t LateDesk::held(const Connection& connection) const {
-  std::uint32_t sum = 0;
-  for (std::uint32_t at = lists_[slot_of(connection)].first; at != no_exchange;) {
-    sum += exchanges_[at].behind.size;
-    at = exchanges_[at].next;
-  }
-  return sum;
+  const ExchangeList& list = lists_[slot_of(connection)];
+  return list.first == no_exchange ? 0 : list.behind + exchanges_[list.last].behind.size;
 }
 
 bool LateDesk::is_over(const Connection& connection) {
@@ -328,11 +339,14 @@ bool LateDesk::may_resume(const Connection& connection) const {
 
 std::uint32_t LateDesk::add(Outbox::Held& held, std::uint32_t slot) const {
   std::uint32_t count = 0;
+  std::uint32_t behind = 0;
   for (std::uint32_t at = lists_[slot].first; at != no_exchange; at = exchanges_[at].next) {
     RINGRPC_ASSERT(exchanges_[at].pending > 0 && options_.connections[slot].late, slot);
     options_.outbox->add(held, exchanges_[at].behind);
+    if (at != lists_[slot].last) behind += exchanges_[at].behind.size;
     ++count;
   }
+  RINGRPC_ASSERT(lists_[slot].behind == behind, slot, behind);
   return count;
 }
 

@@ -103,6 +103,7 @@ class LateDesk {
     return static_cast<std::uint32_t>(&connection - options_.connections);
   }
   [[nodiscard]] std::uint32_t held(const Connection& connection) const;
+  void count_behind(const Connection& connection, const OutList& out, std::uint32_t size_before);
   std::uint32_t time_out(rpc::LateCall& call);
   std::uint32_t deliver(rpc::Post& post);
   std::uint32_t deliver(rpc::LateCall& call);

@@ -96,8 +96,10 @@ void LateDesk::write(rpc::LateCall& call, Connection& connection, std::string_vi
   Exchange& exchange = exchanges_[call.exchange];
   RINGRPC_ASSERT(call.exchange != no_exchange && exchange.events, call.index);
   OutList& out = out_before(exchange, connection);
+  const std::uint32_t size_before = out.size;
   bool ok = exchange.streaming || begin(exchange, connection);
   ok = ok && options_.responder->write_event(out, frame_of(exchange), text);
+  count_behind(connection, out, size_before);
   if (!ok) fail(connection);
 }
 
