@@ -160,6 +160,11 @@ class Listeners(Folder):
                                       cwd=self.folder, capture_output=True, text=True,
                                       timeout=PATIENCE_S, check=False)
                 self.assertEqual(0, done.returncode, (url, done.stdout, done.stderr))
+        # Without a body it is the same call everywhere.
+        done = subprocess.run([os.path.join(BIN, "ringload"), f"ws://127.0.0.1:{http}/rpc",
+                               "--requests", "50"], capture_output=True, text=True,
+                              timeout=PATIENCE_S, check=False)
+        self.assertEqual(0, done.returncode, (done.stdout, done.stderr))
         done = subprocess.run([os.path.join(BIN, "ringload"), "unix:s", "--body",
                                '{"jsonrpc":"2.0","method":"sum"}'], capture_output=True, text=True,
                               timeout=PATIENCE_S, check=False)

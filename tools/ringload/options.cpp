@@ -79,7 +79,7 @@ std::string complete_bodies(Options& options, const Typed& typed) {
     if (!typed.body_file.empty() && !read_file(typed.body_file, body.text)) {
       return "cannot read the file given by --body-file";
     }
-    if (!typed.has_body && options.method == "POST") {
+    if (!typed.has_body && (options.method == "POST" || options.url.websocket)) {
       body.text = canonical_body;
       body.expected = "5";
     }
