@@ -2,6 +2,8 @@
 
 #include <ringrpc/async.h>
 
+#include <chrono>
+
 #include "engine/base/assert.h"
 #include "engine/rpc/guard.h"
 
@@ -10,18 +12,22 @@ namespace ringrpc::serve {
 void BlockingPool::start() {
   std::lock_guard lock(mutex_);
   if (!threads_.empty() || stopping_) return;
+  alive_ = thread_count_;
   for (std::uint32_t i = 0; i < thread_count_; ++i) threads_.emplace_back([this] { work(); });
 }
 
-void BlockingPool::stop() {
+bool BlockingPool::stop_within(std::uint32_t ms) {
   std::vector<std::thread> threads;
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     stopping_ = true;
-    threads.swap(threads_);
     changed_.notify_all();
+    const auto ended = [this] { return alive_ == 0; };
+    if (!ended_.wait_for(lock, std::chrono::milliseconds(ms), ended)) return false;
+    threads.swap(threads_);
   }
   for (std::thread& thread : threads) thread.join();
+  return true;
 }
 
 bool BlockingPool::submit(void* state, rpc::LateCall& call) {
@@ -41,21 +47,21 @@ void BlockingPool::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return count_ != 0 || stopping_; });
-    if (count_ == 0) return;
+    if (count_ == 0) {
+      if (--alive_ == 0) ended_.notify_all();
+      return;
+    }
     rpc::LateCall& call = *jobs_[first_];
     first_ = (first_ + 1) % jobs_.size();
     --count_;
     const bool stopping = stopping_;
     lock.unlock();
-    // Release: pairs with the acquire of whoever asks whether a handler still runs.
-    running_.fetch_add(1, std::memory_order_release);
     if (stopping && call.coroutine.job == nullptr) {
       StopReason none = StopReason::none;
       call.stop.compare_exchange_strong(none, StopReason::shutdown, std::memory_order_release,
                                         std::memory_order_relaxed);
     }
     run(call, stopping);
-    running_.fetch_sub(1, std::memory_order_release);
     lock.lock();
   }
 }

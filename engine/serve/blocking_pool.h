@@ -2,7 +2,6 @@
 
 // The threads that run blocking handlers, and what coroutines offload.
 
-#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -24,19 +23,19 @@ class BlockingPool {
  public:
   BlockingPool(std::uint32_t threads, std::uint32_t queue_max)
       : thread_count_(threads), jobs_(queue_max) {}
-  ~BlockingPool() { stop(); }
+  // Requires: stop_within() has said that all threads have ended, or start() never came.
+  ~BlockingPool() = default;
   BlockingPool(const BlockingPool&) = delete;
   BlockingPool& operator=(const BlockingPool&) = delete;
 
   // Makes the threads. Idempotent.
   void start();
   // Answers what waits as stopped, and ends the threads after what they run. Idempotent.
-  void stop();
+  // Returns: false when a handler has not ended by then; the pool has to outlive it.
+  bool stop_within(std::uint32_t ms);
 
   // Returns: how calls come here.
   [[nodiscard]] rpc::BlockingDoor door() { return {.state = this, .submit = &submit}; }
-  // Returns: handlers that run now.
-  [[nodiscard]] std::uint32_t running() const { return running_.load(std::memory_order_acquire); }
 
  private:
   static bool submit(void* state, rpc::LateCall& call);
@@ -52,7 +51,8 @@ class BlockingPool {
   std::size_t count_ = 0;
   bool stopping_ = false;
   std::vector<std::thread> threads_;
-  std::atomic<std::uint32_t> running_{0};
+  std::uint32_t alive_ = 0;  // threads that have not ended
+  std::condition_variable ended_;
   std::mutex notice_mutex_;
   base::Notice exception_notice_;
 };

@@ -3,6 +3,7 @@
 #include <ringrpc/server.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
@@ -41,7 +42,15 @@ bool wait_for_signal_ms(const sigset_t& set, std::uint32_t ms) {
 }  // namespace
 
 Server::Server(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
-Server::~Server() = default;
+Server::~Server() {
+  // A blocking handler that has not ended still uses its method and its call. Nobody can end its
+  // thread, so what it uses lives on with it.
+  if (impl_->started) impl_->stop();
+  // Threads that have nothing to do need a moment, too.
+  const std::uint32_t patience_ms = std::max(impl_->options.stop_timeout_ms, 100u);
+  const bool ended = impl_->blocking_pool->stop_within(patience_ms);
+  if (!ended) static_cast<void>(impl_.release());
+}
 
 void Server::add(std::string_view name, const handlers::Handler& handler,
                  const MethodOptions& options) {

@@ -289,6 +289,35 @@ TEST(Late, AMethodThatIsRemovedLivesUntilItsCallsEnd) {
   EXPECT_TRUE(ended);
 }
 
+TEST(Late, ABlockingHandlerThatDoesNotEndOutlivesItsServer) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool entered = false;
+  bool go_on = false;
+  bool ended = false;
+  {
+    Options options = no_listener();
+    options.stop_timeout_ms = 20;
+    Server server(options);
+    server.blocking("block", [&](Call& running) {
+      std::unique_lock lock(mutex);
+      entered = true;
+      changed.notify_all();
+      changed.wait(lock, [&] { return go_on; });
+      ended = running.params().raw() == "[1]";
+      changed.notify_all();
+    });
+    // Nobody waits for a notification.
+    EXPECT_EQ(call(server, R"({"jsonrpc":"2.0","method":"block","params":[1]})"), "");
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return entered; });
+  }
+  std::unique_lock lock(mutex);
+  go_on = true;
+  changed.notify_all();
+  changed.wait(lock, [&] { return ended; });
+}
+
 TEST(Late, OneCallTooManyIsRefusedBeforeItsHandler) {
   Options options = no_listener();
   options.in_flight_per_connection_max = 2;
