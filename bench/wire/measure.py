@@ -19,25 +19,30 @@ class Load:
     def __init__(self, program, cpu, connections=32, depth=1, body=None, spin=False):
         self.program = program
         self.cpu = cpu
-        self.arguments = ["--connections", str(connections), "--depth", str(depth),
-                          "--header", "Host: localhost"]
+        self.arguments = ["--connections", str(connections), "--depth", str(depth)]
         if body is not None:
             self.arguments += ["--body", body]
         if spin:
             self.arguments.append("--spin")
 
+    def head(self, url):
+        """Lines have none."""
+        return [] if url.startswith(("tcp:", "unix:")) else ["--header", "Host: localhost"]
+
     def request(self):
         """The bytes of one request. They do not depend on the port."""
         return subprocess.run(
-            [self.program, *self.arguments, "--show-request", "http://127.0.0.1:80/rpc"],
+            [self.program, *self.arguments, *self.head(""), "--show-request",
+             "http://127.0.0.1:80/rpc"],
             check=True, capture_output=True).stdout
 
     def run(self, server, seconds, warmup):
         """Returns: ringload's report, with the server's own counters per request in "per"."""
         before = server.metrics()
         done = subprocess.run(
-            ["taskset", "-c", str(self.cpu), self.program, *self.arguments, "--json", "--seconds",
-             str(seconds), "--warmup", str(warmup), "--server-pid", str(server.pid), server.url()],
+            ["taskset", "-c", str(self.cpu), self.program, *self.arguments,
+             *self.head(server.url()), "--json", "--seconds", str(seconds), "--warmup",
+             str(warmup), "--server-pid", str(server.pid), server.url()],
             capture_output=True, text=True, timeout=seconds + warmup + 60)
         if done.returncode != 0:
             raise BadRun(f"{server.name}: ringload ended with {done.returncode}: "

@@ -148,17 +148,33 @@ class Bare(Server):
 
 
 class Ringrpcd(Server):
-    def __init__(self, program, cpu, io="uring", spin_us=0):
+    """ours, with a door of each kind, of which url() names one."""
+
+    DOORS = ("http", "tcp", "ws", "unix", "unix-http")
+
+    def __init__(self, program, cpu, io="uring", spin_us=0, doors=False, more=()):
         port_file = []
+        self.door = "http"
 
         def command(work):
             port_file.append(work / "port")
             return [str(program), "--listen", "127.0.0.1:0", "--workers", "1", "--io", io,
-                    "--spin-us", str(spin_us), "--port-file", str(port_file[0])]
+                    "--spin-us", str(spin_us), "--port-file", str(port_file[0]), *more,
+                    *(("--tcp", "127.0.0.1:0", "--unix", str(work / "unix"),
+                       "--unix-http", str(work / "unix-http")) if doors else ())]
 
         super().__init__(program.name, command, cpu)
         self.wait_for(port_file[0].exists, "does not serve")
-        self.port = int(port_file[0].read_text().split()[1])
+        self.places = dict(line.split(" ", 1)
+                           for line in port_file[0].read_text().splitlines())
+        self.port = int(self.places["http"])
+
+    def url(self):
+        return {"http": f"http://127.0.0.1:{self.port}/rpc",
+                "ws": f"ws://127.0.0.1:{self.port}/rpc",
+                "tcp": f"tcp://127.0.0.1:{self.places.get('tcp')}",
+                "unix": f"unix:{self.places.get('unix')}",
+                "unix-http": f"unix-http:{self.places.get('unix-http')}"}[self.door]
 
     def metrics(self):
         link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
