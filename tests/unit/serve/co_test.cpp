@@ -279,12 +279,13 @@ TEST(Coroutine, OneTooManyForThePoolIsRefused) {
   Options options = no_listener();
   options.blocking_threads = 1;
   options.blocking_queue_max = 1;
-  Server server(options);
+  // They outlive the job of the notification.
   std::mutex mutex;
   std::condition_variable changed;
   int entered = 0;
   bool go_on = false;
   int alive = 0;
+  Server server(options);
   server.method("block", [&](Call& call) -> Co<int> {
     const Counted counted(alive);
     co_return co_await call.offload([&] {

@@ -361,11 +361,12 @@ TEST(Late, BlockingHandlersRunElsewhereAndOneTooManyIsRefused) {
   Options options = no_listener();
   options.blocking_threads = 1;
   options.blocking_queue_max = 1;
-  Server server(options);
+  // They outlive the notification's job.
   std::mutex mutex;
   std::condition_variable changed;
   int entered = 0;
   bool go_on = false;
+  Server server(options);
   const std::thread::id mine = std::this_thread::get_id();
   server.blocking("block", [&]() {
     std::unique_lock lock(mutex);
