@@ -49,7 +49,7 @@ Server::~Server() {
   // Threads that have nothing to do need a moment, too.
   const std::uint32_t patience_ms = std::max(impl_->options.stop_timeout_ms, 100u);
   const bool ended = impl_->blocking_pool->stop_within(patience_ms);
-  if (!ended) static_cast<void>(impl_.release());
+  if (!ended) Impl::keep(impl_.release());
 }
 
 void Server::add(std::string_view name, const handlers::Handler& handler,

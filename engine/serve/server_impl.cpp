@@ -6,6 +6,7 @@
 #include <ringrpc/version.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -82,6 +83,11 @@ Server::Impl::Impl(Options given)
     reply.result().raw(serve::openrpc(*self.registry.current(), self.options.name));
   };
   registry.add_engine_method(std::move(discover));
+}
+
+void Server::Impl::keep(Impl* used) {
+  static std::atomic<Impl*> kept{nullptr};
+  used->kept_before = kept.exchange(used, std::memory_order_acq_rel);
 }
 
 Server::Impl::~Impl() {

@@ -62,6 +62,8 @@ struct Server::Impl final : serve::Oracle {
 
   // Cold path; one thread at a time.
   bool start();
+  // Keeps what is still used for as long as the process lives, where leak checkers find it.
+  static void keep(Impl* used);
   bool start_on(IoChoice io);
   void start_worker(std::size_t index, IoChoice io);
   void run_worker(std::size_t index, IoChoice io);
@@ -95,6 +97,7 @@ struct Server::Impl final : serve::Oracle {
         [&](const serve::InMemoryContext& context) { visit(context.counters, context.endpoints); });
   }
 
+  Impl* kept_before = nullptr;  // see keep()
   Options options;
   std::uint32_t worker_count = 1;
   std::uint32_t connections_max = 0;     // of one worker, after the descriptor limit
