@@ -9,7 +9,7 @@ import json
 import re
 import unittest
 
-from wire_support import BACKENDS, PATIENCE_S, Server, message, need, run
+from wire_support import BACKENDS, PATIENCE_S, Server, message, need, run, main
 
 NODE = """
 const url = process.argv[1];
@@ -130,4 +130,4 @@ class Load(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

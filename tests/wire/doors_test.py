@@ -16,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-from wire_support import BACKENDS, BIN, PATIENCE_S, message, read_response, request
+from wire_support import BACKENDS, BIN, PATIENCE_S, message, read_response, request, main
 
 RINGRPCD = os.path.join(BIN, "ringrpcd")
 SUM = {"jsonrpc": "2.0", "id": 1, "method": "sum", "params": [2, 3]}
@@ -408,4 +408,4 @@ class Stdio(Folder):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

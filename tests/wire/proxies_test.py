@@ -8,7 +8,7 @@ import http.client
 import unittest
 
 from proxy_support import Caller, Missing, Proxy
-from wire_support import BACKENDS, Server
+from wire_support import BACKENDS, Server, main
 
 SILENCE_S, BEAT_MS = 1, 200
 # So many comments, one behind the other, take three times as long as the proxy's patience lasts.
@@ -86,4 +86,4 @@ class Haproxy(Streams, unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -12,7 +12,7 @@ import signal
 import time
 import unittest
 
-from wire_support import (BACKENDS, BIN, PATIENCE_S, Server, message, read_response,
+from wire_support import (BACKENDS, BIN, PATIENCE_S, Server, message, read_response, main,
                           refuse_io_uring, request, run)
 
 
@@ -128,4 +128,4 @@ class Stop(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

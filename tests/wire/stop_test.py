@@ -11,7 +11,7 @@ import signal
 import struct
 import unittest
 
-from wire_support import BACKENDS, PATIENCE_S, Server, message, read_response, request
+from wire_support import BACKENDS, PATIENCE_S, Server, message, read_response, request, main
 
 PIPES, CALLS_EACH, STREAMS, SOCKETS = 10, 100, 100, 100
 TICK_MS = 300
@@ -199,4 +199,4 @@ class Crowd(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

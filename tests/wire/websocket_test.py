@@ -17,7 +17,7 @@ import subprocess
 import sys
 import unittest
 
-from wire_support import BACKENDS, BIN, PATIENCE_S, Server, message, need, run
+from wire_support import BACKENDS, BIN, PATIENCE_S, Server, message, need, run, main
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CLIENTS = os.path.join(os.path.dirname(BIN), "websocket_clients")
@@ -130,4 +130,4 @@ class Python(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()
