@@ -18,16 +18,22 @@ void BlockingPool::start() {
 
 bool BlockingPool::stop_within(std::uint32_t ms) {
   std::vector<std::thread> threads;
+  bool all = false;
   {
     std::unique_lock lock(mutex_);
     stopping_ = true;
     changed_.notify_all();
-    const auto ended = [this] { return alive_ == 0; };
-    if (!ended_.wait_for(lock, std::chrono::milliseconds(ms), ended)) return false;
+    all = ended_.wait_for(lock, std::chrono::milliseconds(ms), [this] { return alive_ == 0; });
     threads.swap(threads_);
   }
-  for (std::thread& thread : threads) thread.join();
-  return true;
+  for (std::thread& thread : threads) {
+    if (all) {
+      thread.join();
+    } else {
+      thread.detach();  // It may end long after, when nobody is left to join it.
+    }
+  }
+  return all;
 }
 
 bool BlockingPool::submit(void* state, rpc::LateCall& call) {

@@ -17,7 +17,7 @@ namespace ringrpc::serve {
 // A bounded queue of calls and the threads that take from it, first come, first served. A call that
 // was asked to stop while it waited is answered so and never runs; what a coroutine offloads runs
 // unless the pool itself has stopped.
-// Owns:   the threads, from the first start() to stop().
+// Owns:   the threads, from the first start() to stop_within().
 // Thread: any.
 class BlockingPool {
  public:
