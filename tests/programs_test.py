@@ -725,6 +725,42 @@ class Ringrpcd(unittest.TestCase):
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertIn("total", done.stdout)
 
+    def test_a_plan_of_what_would_not_start_is_refused_as_a_start_would_be(self):
+        for arguments in (["--listen", "nonsense"], ["--listen", "127.0.0.1:70000"],
+                          ["--listen", "0.0.0.0:70000"], ["--listen", "unix:"],
+                          ["--listen", "ws://127.0.0.1:1"], ["--listen", "unix-http:/" + "x" * 200],
+                          ["--listen", "no-such-host.invalid:1"], ["--tcp", "nonsense"],
+                          ["--listen", "127.0.0.1:0", "--tcp", "[::1:0"], ["--unix", "a\tb"],
+                          ["--unix-http", "a\nb"], ["--config", "a"], ["--conformance"],
+                          ["--stdio", "mcp"]):
+            for plan in ([], ["--plan"]):
+                with self.subTest(arguments=arguments, plan=plan):
+                    done = run("ringrpcd", *arguments, *plan, seconds=20)
+                    self.assertEqual((2, ""), (done.returncode, done.stdout), done.stderr)
+                    self.assertEqual(1, done.stderr.count("\n"), done.stderr)
+
+    def test_listen_takes_every_form_of_a_listener(self):
+        with tempfile.TemporaryDirectory(prefix="programs_test_") as folder:
+            forms = ("127.0.0.1:0", "http://127.0.0.1:0", "tcp://127.0.0.1:0",
+                     f"unix:{folder}/l", f"unix-http:{folder}/h")
+            flags = [word for form in forms for word in ("--listen", form)]
+            with Server(*flags, "--host", "a.example") as server:
+                self.assertEqual(["http", "http", "tcp", "unix", "unix-http"],
+                                 [line.split()[0] for line in server.lines])
+                ports = [line.split()[1] for line in server.lines]
+                for url in (f"http://127.0.0.1:{ports[0]}/rpc", f"http://127.0.0.1:{ports[1]}/rpc",
+                            f"tcp://127.0.0.1:{ports[2]}", f"unix:{folder}/l",
+                            f"unix-http:{folder}/h"):
+                    done = run("ringcall", url, "sum", "[2,3]")
+                    self.assertEqual((0, "5\n"), (done.returncode, done.stdout), done.stderr)
+                self.assertEqual(0, server.stop())
+
+    def test_only_http_on_an_address_is_told_of_names(self):
+        for form in ("http://0.0.0.0:0", "tcp://0.0.0.0:0"):
+            with Server("--listen", form) as server:
+                told = "--host NAME" in server.start_line
+                self.assertEqual(form.startswith("http"), told, server.start_line)
+
     def test_a_port_in_use_exits_3_and_says_so(self):
         for io in ("uring", "epoll"):
             with Server() as first:

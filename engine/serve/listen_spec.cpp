@@ -1,6 +1,12 @@
 #include "engine/serve/listen_spec.h"
 
+#include <ringrpc/server_options.h>
+
 #include <array>
+#include <cerrno>
+#include <utility>
+
+#include "engine/io/listener.h"
 
 namespace ringrpc::serve {
 namespace {
@@ -36,4 +42,28 @@ ListenSpec read_listen_spec(std::string_view text) {
   return {Kind::http, std::string(text)};
 }
 
+base::Status check(const ListenSpec& spec) {
+  if (spec.on_path()) {
+    const std::string wrong = io::check_unix_path(spec.where);
+    if (wrong.empty()) return {};
+    return base::Status::failure(EINVAL, "cannot listen on a Unix socket: " + wrong);
+  }
+  if (spec.where.find("://") != std::string::npos) {
+    return base::Status::failure(EINVAL, "cannot listen on \"" + spec.where +
+                                             "\": it begins with no scheme of a listener (http://, "
+                                             "tcp://, unix: or unix-http:)");
+  }
+  io::SocketAddress address;
+  return io::parse_address(spec.where, address);
+}
+
 }  // namespace ringrpc::serve
+
+namespace ringrpc {
+
+std::string http_address(std::string_view listener) {
+  serve::ListenSpec spec = serve::read_listen_spec(listener);
+  return spec.kind == serve::ListenSpec::Kind::http ? std::move(spec.where) : std::string();
+}
+
+}  // namespace ringrpc

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/status.h"
 #include "engine/serve/protocol.h"
 
 namespace ringrpc::serve {
@@ -27,7 +28,11 @@ struct ListenSpec {
 };
 
 // Reads "HOST:PORT" (HTTP), "http://HOST:PORT", "tcp://HOST:PORT", "unix:PATH" or "unix-http:PATH".
-// What stands for the address is checked by whoever listens on it.
+// Any text becomes one; check() says whether it can be listened on.
 ListenSpec read_listen_spec(std::string_view text);
+
+// Checks the address or path, and looks a host's name up; binds nothing.
+// Fails: EINVAL for bad syntax; -1 for a name that does not resolve.
+base::Status check(const ListenSpec& spec);
 
 }  // namespace ringrpc::serve

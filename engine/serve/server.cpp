@@ -112,6 +112,7 @@ int Server::run() {
   return code;
 }
 
+bool Server::check() { return impl_->check(); }
 bool Server::start() { return impl_->start(); }
 int Server::stop() { return impl_->stop(); }
 const std::string& Server::error() const { return impl_->error; }

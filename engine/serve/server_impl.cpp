@@ -230,9 +230,18 @@ void Server::Impl::abandon_workers() {
   listeners.clear();
 }
 
+bool Server::Impl::check() {
+  if (!bad_options.empty()) return refuse(exit_usage, bad_options);
+  for (const serve::ListenSpec& spec : specs) {
+    const base::Status status = serve::check(spec);
+    if (!status.ok()) return refuse(exit_usage, status.sentence());
+  }
+  return true;
+}
+
 bool Server::Impl::start() {
   RINGRPC_ASSERT(!started);
-  if (!bad_options.empty()) return refuse(exit_usage, bad_options);
+  if (!check()) return false;
   const std::uint64_t descriptors = serve::raise_descriptor_limit();
   const std::uint64_t room = descriptors > limits::descriptors_reserved + worker_count
                                  ? (descriptors - limits::descriptors_reserved) / worker_count

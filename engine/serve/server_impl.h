@@ -78,6 +78,7 @@ struct Server::Impl final : serve::Oracle {
   base::Status write_port_file() const;
   [[nodiscard]] std::string start_line() const;
   bool refuse(int code, std::string sentence);
+  bool check();
   [[nodiscard]] serve::WorkerOptions worker_options() const;
 
   // Oracle. Thread: any.

@@ -30,8 +30,10 @@ struct ListenFlag {
   bool path;
 };
 constexpr ListenFlag listen_flags[] = {
-    {"--listen", "http://",
-     "HTTP listener HOST:PORT, port 0 for a free one; repeatable (127.0.0.1:8080)", false},
+    {"--listen", "",
+     "HTTP listener HOST:PORT, port 0 for a free one, or tcp://HOST:PORT, unix:PATH, "
+     "unix-http:PATH as below; repeatable (127.0.0.1:8080)",
+     false},
     {"--tcp", "tcp://", "Listener for lines of JSON, HOST:PORT; repeatable", false},
     {"--unix", "unix:", "The same on a Unix socket, PATH; repeatable", true},
     {"--unix-http", "unix-http:", "HTTP on a Unix socket, PATH; repeatable", true},
@@ -130,28 +132,40 @@ std::string_view port_of(std::string_view text) {
   return found ? text.substr(colon) : std::string_view();
 }
 
-bool is_loopback(std::string_view listener) {
-  return listener.starts_with("127.") || listener.starts_with("[::1]") ||
-         listener.starts_with("localhost:");
+bool is_loopback(std::string_view address) {
+  return address.starts_with("127.") || address.starts_with("[::1]") ||
+         address.starts_with("localhost:");
 }
 
-// A name without a port is allowed alone, which is port 80, and with each listener's port. Whoever
-// can be reached from outside and names no host is told what will happen.
+// Returns: HOST:PORT of each listener for HTTP.
+std::vector<std::string> http_addresses(const ringrpc::Options& options) {
+  std::vector<std::string> all = options.more_listeners;
+  if (!options.listen.empty()) all.push_back(options.listen);
+  std::vector<std::string> out;
+  for (const std::string& text : all) {
+    std::string address = ringrpc::http_address(text);
+    if (!address.empty()) out.push_back(std::move(address));
+  }
+  return out;
+}
+
+// A name without a port is allowed alone, which is port 80, and with each listener's port.
 void allow_hosts(Arguments& arguments) {
   ringrpc::Options& options = arguments.options;
-  std::vector<std::string> listeners = arguments.listeners[0];
-  if (listeners.empty() && !options.listen.empty()) listeners.push_back(options.listen);
   for (const std::string& host : arguments.hosts) {
     options.hosts.push_back(host);
     if (!port_of(host).empty()) continue;
-    for (const std::string& listener : listeners) {
+    for (const std::string& listener : http_addresses(options)) {
       options.hosts.push_back(host + std::string(port_of(listener)));
     }
   }
+}
+
+// Whoever can be reached from outside and names no host is told what will happen.
+void tell_of_names(const Arguments& arguments) {
   if (!arguments.hosts.empty()) return;
-  for (const std::string& listener : listeners) {
-    // What cannot be listened on is refused, and told, by the server.
-    if (is_loopback(listener) || port_of(listener).size() < 2) continue;
+  for (const std::string& listener : http_addresses(arguments.options)) {
+    if (is_loopback(listener)) continue;
     std::fprintf(stderr,
                  "ringrpcd: %s is reachable under names that it does not know and answers 403 to; "
                  "allow them with --host NAME\n",
@@ -179,6 +193,11 @@ int run(const CLI::App& app, Arguments& arguments) {
                         std::to_string(version / 10 % 10) + "." + std::to_string(version % 10);
   }
   ringrpc::Server server(options);
+  if (!server.check()) {
+    std::fprintf(stderr, "ringrpcd: %s\n", server.error().c_str());
+    return server.exit_code();
+  }
+  tell_of_names(arguments);
   if (arguments.plan) {
     std::fputs(server.plan().c_str(), stdout);
     return tools::finish("ringrpcd", 0);

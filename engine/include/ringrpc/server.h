@@ -75,6 +75,9 @@ class Server {
   // threads of their own and signals are left alone.
   // Returns: false when it could not start; error() says why and exit_code() is 2 or 3.
   bool start();
+  // Whether start() would take the options. Binds nothing, but looks the listeners' names up.
+  // Returns: false when it would not; error() says why and exit_code() is 2.
+  bool check();
   int stop();
   [[nodiscard]] const std::string& error() const;
   [[nodiscard]] int exit_code() const;

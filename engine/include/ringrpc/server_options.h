@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ringrpc {
@@ -14,7 +15,8 @@ enum class IoChoice : std::uint8_t { automatic, uring, epoll };
 
 // Sizes are bytes. Each limit is explained, and bounded, in limits.h.
 struct Options {
-  // HOST:PORT or unix-http:PATH for HTTP, tcp://HOST:PORT or unix:PATH for lines; empty for none.
+  // [http://]HOST:PORT or unix-http:PATH for HTTP and WebSocket, tcp://HOST:PORT or unix:PATH for
+  // lines; empty for none.
   std::string listen = "127.0.0.1:8080";
   std::vector<std::string> more_listeners = {};
   std::uint32_t unix_mode = 0600;  // the permissions of Unix sockets
@@ -56,6 +58,9 @@ struct Options {
   std::string name = "ringrpc";             // begins the start line
   std::string allocator = "system malloc";  // named in the start line
 };
+
+// Returns: the HOST:PORT of a listener, as Options spell it, for HTTP on TCP; empty for others.
+std::string http_address(std::string_view listener);
 
 struct MethodOptions {
   bool strict = false;           // unknown members of params are -32602
