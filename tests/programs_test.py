@@ -962,6 +962,31 @@ class Ringload(unittest.TestCase):
                             self.assertEqual(checks, report["full_checks"])
                     self.assertEqual(0, server.stop())
 
+    def test_messages_that_stand_alone_are_checked_in_whatever_order_they_come(self):
+        with tempfile.TemporaryDirectory(prefix="programs_test_") as folder:
+            bodies = os.path.join(folder, "bodies")
+            with open(bodies, "w", encoding="ascii") as file:
+                file.write('3 {"jsonrpc":"2.0","method":"sum","params":[2,3],"id":1} 5\n'
+                           '{"jsonrpc":"2.0","method":"sleep","params":[3],"id":1} null\n'
+                           '{"jsonrpc":"2.0","method":"sleep","params":[1],"id":"y"} null\n')
+            with Server("--listen", "127.0.0.1:0", "--tcp", "127.0.0.1:0", "--unix",
+                        f"{folder}/l") as server:
+                tcp = server.lines[1].split()[1]
+                for url in (f"ws://127.0.0.1:{server.port}/rpc", f"tcp://127.0.0.1:{tcp}",
+                            f"unix:{folder}/l"):
+                    for how in (("--check", "1"), ("--check", "7", "--depth", "16"),
+                                ("--batch", "50", "--check", "1", "--depth", "4"),
+                                ("--bodies", bodies, "--check", "1", "--depth", "8"),
+                                ("--bodies", bodies, "--depth", "8"),
+                                ("--bodies", bodies, "--batch", "5", "--depth", "8", "--check",
+                                 "1"), ("--rate", "5000", "--check", "1", "--depth", "4")):
+                        with self.subTest(url=url, how=how):
+                            done = run("ringload", "--json", "--connections", "4", "--requests",
+                                       "1000", *how, url)
+                            self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+                            self.assertEqual(1000, json.loads(done.stdout)["answered"])
+                self.assertEqual(0, server.stop())
+
 
 class Counters:
     """Answers one GET after the other with the next text, the last one again and again."""

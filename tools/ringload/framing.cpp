@@ -216,7 +216,7 @@ const char* ReplyReader::resume(Partial& partial, const char* cursor, const char
 bool ReplyReader::wants_body(const ReplyHead& head) {
   if (head.body_size <= checked_size_max) return true;
   if (head.body_size > sampled_size_max) return false;
-  if (sampled_) return true;
+  if (sampled_ || in_flight_ != nullptr) return true;
   return head.json && large_bodies_++ % sample_every == 0;
 }
 

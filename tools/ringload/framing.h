@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/ringload/in_flight.h"
 #include "tools/ringload/tape.h"
 
 namespace ringload {
@@ -82,6 +83,12 @@ class ReplyReader {
   // belongs to. Replies are compared with the last good one of their own message, id by id.
   Fed feed_tracked(Partial& partial, std::uint32_t& expect, const char* data, std::size_t size);
 
+  // The same where replies come in any order: each belongs to the request in flight that has its
+  // id. One without an id that is an error, or no JSON, belongs to the oldest. One that belongs to
+  // no request is wrong, and answers none. The times of answered requests are appended to `times`.
+  Fed feed_matched(Partial& partial, InFlight& in_flight, const char* data, std::size_t size,
+                   std::vector<std::uint64_t>& times);
+
   [[nodiscard]] const ReplyCounts& counts() const { return counts_; }
   [[nodiscard]] const ErrorKinds& kinds() const { return kinds_; }
 
@@ -114,6 +121,9 @@ class ReplyReader {
   bool judge_status(const ReplyHead& head);
   void judge(const ReplyHead& head, std::string_view reply);
   void judge_tracked(const ReplyHead& head, std::string_view reply, bool good);
+  bool judge_match(std::string_view body, std::string_view reply);
+  std::size_t find_request(std::string_view body, std::string& id) const;
+  [[nodiscard]] std::size_t find_call(std::string_view id, bool batch) const;
   void note(std::string_view sentence, std::string_view reply);
 
   bool lines_ = false;
@@ -125,6 +135,9 @@ class ReplyReader {
   const Tape* tape_ = nullptr;
   std::vector<Memo> memos_;  // one for each message of the tape
   std::uint32_t expect_ = 0;
+  static constexpr std::size_t no_request = ~std::size_t{0};
+  const InFlight* in_flight_ = nullptr;  // where replies come in any order
+  std::size_t answered_ = 0;             // which of it the reply at hand belongs to
   std::uint64_t check_every_ = 0;
   std::uint64_t begun_ = 0;
   bool sampled_ = false;  // of the reply at hand

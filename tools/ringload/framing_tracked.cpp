@@ -66,12 +66,14 @@ ReplyReader::Fed ReplyReader::feed_tracked(Partial& partial, std::uint32_t& expe
 
 // What judge() leaves to do when it is known which request the reply belongs to.
 void ReplyReader::judge_tracked(const ReplyHead& head, std::string_view reply, bool good) {
+  if (in_flight_ != nullptr && !judge_match(reply.substr(head.head_size), reply)) return;
   const Message& message = tape_->message(expect_);
   const std::string_view id = tape_->id(expect_);
   if (sampled_) {
     ++counts_.full_checks;
-    const std::string wrong =
-        lines_ ? check_line(reply, message, id) : check_reply(reply, message, id);
+    const std::string wrong = frames_  ? check_text(reply.substr(head.head_size), message, id)
+                              : lines_ ? check_line(reply, message, id)
+                                       : check_reply(reply, message, id);
     if (!wrong.empty()) {
       ++counts_.wrong;
       note(wrong, reply);

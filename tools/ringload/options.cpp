@@ -91,6 +91,13 @@ std::string complete_bodies(Options& options, const Typed& typed) {
   }
   if (!typed.expected.empty() && options.check_every == 0) options.check_every = 1000;
   if (options.check_every != 0) options.fresh_ids = options.batch == 0;
+  if (options.url.two_way() && options.tracked()) {
+    // Replies are told apart by their ids alone.
+    options.fresh_ids = options.batch == 0;
+    const std::string id = id_of_two_arrays(options.bodies);
+    if (!id.empty())
+      return "two arrays of bodies have the id " + id + ": replies come in any order";
+  }
   std::size_t size = 0;
   for (const Body& body : options.bodies) {
     const bool object = tools::skip_blanks(body.text).starts_with('{');

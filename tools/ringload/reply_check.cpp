@@ -137,16 +137,19 @@ std::string check_reply(std::string_view reply, const Message& message, std::str
   }
   if (head.status != 200) return "the status is " + std::to_string(head.status);
   if (!head.json) return "the body's type is not application/json";
-  return message.batch ? check_batch(body, message.calls)
-                       : check_single(body, message.calls.front(), id);
+  return check_text(body, message, id);
 }
 
 std::string check_line(std::string_view line, const Message& message, std::string_view id) {
   if (!line.ends_with('\n')) return "the line does not end";
   line.remove_suffix(1);
   if (line.find_first_of("\r\n") != std::string_view::npos) return "the line has a break in it";
-  return message.batch ? check_batch(line, message.calls)
-                       : check_single(line, message.calls.front(), id);
+  return check_text(line, message, id);
+}
+
+std::string check_text(std::string_view text, const Message& message, std::string_view id) {
+  return message.batch ? check_batch(text, message.calls)
+                       : check_single(text, message.calls.front(), id);
 }
 
 void count_codes(std::string_view body, std::map<std::int64_t, std::uint64_t>& codes) {

@@ -63,6 +63,8 @@ bool Runner::prepare() {
   if (options.url.lines) reader_.expect_lines();
   if (options.url.websocket) reader_.expect_frames();
   if (tracked_) reader_.follow(plan_.tape, options.check_every);
+  matched_ = tracked_ && options.url.two_way();
+  if (matched_) in_flight_.resize(count);
   if (options.open_loop || options.churn != 0) refill_ = Refill::slow;
   return ring_.start(outcome_.error) &&
          open_connections(ring_, plan_.target, first_, count, options.connections,
@@ -141,6 +143,8 @@ void Runner::received(std::uint32_t slot, const Completion& completion) {
     ReplyReader::Fed fed;
     if (!connection.special) [[likely]] {
       fed = reader_.feed(connection.partial, data, size);
+    } else if (matched_ && !connection.over) {
+      fed = reader_.feed_matched(connection.partial, in_flight_[slot], data, size, times_);
     } else if (!connection.over) {
       fed = reader_.feed_tracked(connection.partial, connection.next_reply, data, size);
     }
@@ -167,8 +171,10 @@ void Runner::settle(std::uint32_t slot, Connection& connection, std::uint32_t re
   running_.answered += replies;
   connection.unanswered -= replies;
   unanswered_ -= replies;
-  Batch& oldest = batch(slot, connection.batch_first);
-  if (oldest.count == replies) [[likely]] {
+  if (matched_) [[unlikely]] {
+    settle_matched(connection);
+  } else if (Batch& oldest = batch(slot, connection.batch_first); oldest.count == replies)
+      [[likely]] {
     record(oldest.time, replies);
     ++connection.batch_first;
   } else {
@@ -196,13 +202,26 @@ void Runner::settle_batches(std::uint32_t slot, Connection& connection, std::uin
   }
 }
 
+void Runner::settle_matched(Connection& connection) {
+  for (const std::uint64_t time : times_) record(time, 1);
+  connection.batch_first += static_cast<std::uint32_t>(times_.size());
+  times_.clear();
+}
+
 // A request's time begins here, even when it must wait for an earlier send.
 void Runner::make_requests(std::uint32_t slot, Connection& connection, std::uint32_t count,
                            std::uint64_t time) {
   count = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, requests_left_));
   if (count == 0) return;
   if (requests_left_ != never) requests_left_ -= count;
-  batch(slot, connection.batch_end++) = Batch{time, count};
+  if (matched_) [[unlikely]] {
+    for (std::uint32_t i = 0; i != count; ++i) {
+      in_flight_[slot].push(time, connection.next_reply);
+      connection.next_reply = plan_.tape.next(connection.next_reply);
+    }
+  } else {
+    batch(slot, connection.batch_end++) = Batch{time, count};
+  }
   connection.unanswered += count;
   connection.owed += count;
   unanswered_ += count;
@@ -270,6 +289,7 @@ void Runner::end(std::uint32_t slot, Connection& connection, std::uint64_t& reas
   outcome_.lost += connection.unanswered;
   unanswered_ -= connection.unanswered;
   connection.unanswered = 0;
+  if (matched_) in_flight_[slot].clear();
   connection.owed = 0;
   --live_;
   ring_.shut(slot);

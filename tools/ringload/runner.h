@@ -70,9 +70,9 @@ class Runner {
     bool free = false;     // open loop: stands in the ring of free connections
     bool receiving = true;
     Stage stage = Stage::up;
-    std::uint32_t life_left = 0;  // churn: requests until it is closed
-    std::uint32_t next_sent = 0;  // positions on the tape
-    std::uint32_t next_reply = 0;
+    std::uint32_t life_left = 0;   // churn: requests until it is closed
+    std::uint32_t next_sent = 0;   // positions on the tape
+    std::uint32_t next_reply = 0;  // matched: of the next request that is made
     std::uint64_t send_begin = 0;  // where on the tape the send in flight began
     std::uint64_t mark = 0;        // what a scan saw last, and since when
     std::uint64_t mark_time = 0;
@@ -86,6 +86,7 @@ class Runner {
   void sent(std::uint32_t slot, std::int32_t result);
   void settle(std::uint32_t slot, Connection& connection, std::uint32_t replies);
   void settle_batches(std::uint32_t slot, Connection& connection, std::uint32_t replies);
+  void settle_matched(Connection& connection);
   void make_requests(std::uint32_t slot, Connection& connection, std::uint32_t count,
                      std::uint64_t time);
   void flush();
@@ -113,6 +114,7 @@ class Runner {
   void reopen(std::uint32_t slot, Connection& connection);
   void connected(std::uint32_t slot, std::int32_t result);
   void scan();
+  [[nodiscard]] std::uint64_t mark_of(std::uint32_t slot, const Connection& connection);
   [[nodiscard]] bool may_make_more() const;
 
   void record(std::uint64_t time, std::uint32_t count) {
@@ -135,10 +137,13 @@ class Runner {
   Phase phase_ = Phase::warming;
   Refill refill_ = Refill::closed;
   bool tracked_ = false;
-  std::uint64_t record_begin_ = 0;  // latencies count of requests from here,
-  std::uint64_t record_span_ = 0;   // and for so long
-  std::uint64_t now_ = 0;           // the turn's time
-  std::uint64_t next_edge_ = 0;     // when the phase ends by time
+  bool matched_ = false;              // tracked, and replies may come in any order
+  std::vector<InFlight> in_flight_;   // matched: by slot, in place of the batches
+  std::vector<std::uint64_t> times_;  // matched: of the requests that were just answered
+  std::uint64_t record_begin_ = 0;    // latencies count of requests from here,
+  std::uint64_t record_span_ = 0;     // and for so long
+  std::uint64_t now_ = 0;             // the turn's time
+  std::uint64_t next_edge_ = 0;       // when the phase ends by time
   std::uint64_t window_begin_ = 0;
   std::uint64_t last_reply_ = 0;     // when
   std::uint64_t requests_left_ = 0;  // that may still be made

@@ -87,6 +87,13 @@ void Runner::connected(std::uint32_t slot, std::int32_t result) {
   if (refill_ == Refill::slow) refill(slot, connection);
 }
 
+// Returns: what changes with each reply while there are requests without one; then 0.
+std::uint64_t Runner::mark_of(std::uint32_t slot, const Connection& connection) {
+  if (connection.unanswered == 0) return 0;
+  const std::uint32_t count = matched_ ? 1 : batch(slot, connection.batch_first).count;
+  return (std::uint64_t{connection.batch_first} << 32) | count;
+}
+
 // Ends connections on which nothing has moved for the timeout.
 void Runner::scan() {
   const auto timeout = static_cast<std::uint64_t>(plan_.options.timeout * 1e9);
@@ -95,10 +102,7 @@ void Runner::scan() {
     Connection& connection = connections_[slot];
     if (connection.stage == Stage::down) continue;
     if (connection.stage == Stage::up) {
-      const std::uint64_t mark = connection.unanswered == 0
-                                     ? 0
-                                     : (std::uint64_t{connection.batch_first} << 32) |
-                                           batch(slot, connection.batch_first).count;
+      const std::uint64_t mark = mark_of(slot, connection);
       if (mark == 0 || mark != connection.mark) {
         connection.mark = mark;
         connection.mark_time = now_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <random>
+#include <set>
 
 #include "tools/common/json_text.h"
 
@@ -107,17 +108,31 @@ Message make_message(const Body& body) {
   return message;
 }
 
-Message make_batch(std::span<const Body* const> bodies) {
+Message make_batch(std::span<const Body* const> bodies, std::uint64_t first_id) {
   Message message;
   message.batch = true;
   for (const Body* const body : bodies) {
-    const std::string id = std::to_string(message.calls.size() + 1);
+    const std::string id = std::to_string(first_id + message.calls.size());
     message.text += message.text.empty() ? '[' : ',';
     message.text += with_id(body->text, id);
     if (!id_of(body->text).empty()) message.calls.push_back({id, body->expected});
   }
   message.text += ']';
   return message;
+}
+
+std::string id_of_two_arrays(const std::vector<Body>& bodies) {
+  std::set<std::string> seen;
+  for (const Body& body : bodies) {
+    const Message message = make_message(body);
+    if (!message.batch) continue;
+    std::set<std::string> own;
+    for (const Call& call : message.calls) own.insert(call.id);
+    for (const std::string& id : own) {
+      if (!seen.insert(id).second) return id;
+    }
+  }
+  return {};
 }
 
 void Tape::plan(const Wish& wish) {
@@ -134,7 +149,7 @@ void Tape::plan(const Wish& wish) {
   for (std::uint32_t i = 0; i != count; ++i) {
     std::vector<const Body*> picked(wish.batch);
     for (const Body*& body : picked) body = &bodies[deck[dealt++ % deck.size()]];
-    messages_.push_back(make_batch(picked));
+    messages_.push_back(make_batch(picked, 1 + std::uint64_t{i} * wish.batch));
     entries_.emplace_back().message = i;
   }
 }

@@ -40,8 +40,10 @@ struct Message {
 };
 
 Message make_message(const Body& body);
-// All calls get the ids 1, 2, ...
-Message make_batch(std::span<const Body* const> bodies);
+// All calls get ids that follow each other.
+Message make_batch(std::span<const Body* const> bodies, std::uint64_t first_id = 1);
+// Returns: an id that stands in two of the bodies that are arrays; empty when none does.
+std::string id_of_two_arrays(const std::vector<Body>& bodies);
 
 class Tape {
  public:

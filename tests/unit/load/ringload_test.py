@@ -11,6 +11,7 @@ import os
 import pty
 import re
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,7 @@ class FakeServer:
         self.accepted = 0
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=backlog)
         self.port = self.listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/rpc"
         self.acceptor = threading.Thread(target=self.accept, daemon=True)
         if behave is not None:
             self.acceptor.start()
@@ -92,6 +94,72 @@ class FakeServer:
         self.listener.close()
 
 
+class MessageServer(FakeServer):
+    """The same for lines of JSON and WebSockets: behave(send, messages), and its URL.
+
+    messages yields texts, send(text) sends one.
+    """
+
+    def __init__(self, scheme, behave):
+        self.scheme = scheme
+        super().__init__(behave)
+        self.url = f"{scheme}://127.0.0.1:{self.port}" + ("/rpc" if scheme == "ws" else "")
+
+    def serve(self, connection):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with connection, connection.makefile("rb") as file:
+            try:
+                if self.scheme == "ws":
+                    while file.readline().strip():
+                        pass
+                    connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\n\r\n")
+                    self.behave(lambda text: connection.sendall(frame(text)), frames(file))
+                else:
+                    self.behave(lambda text: connection.sendall(text.encode() + b"\n"), file)
+            except OSError:
+                pass
+
+
+def frame(text):
+    data = text.encode()
+    size = struct.pack("!B", len(data)) if len(data) < 126 else struct.pack("!BH", 126, len(data))
+    return b"\x81" + size + data
+
+
+def frames(file):
+    while head := file.read(2):
+        size = head[1] & 0x7F
+        if size >= 126:
+            size = int.from_bytes(file.read(2 if size == 126 else 8), "big")
+        key = file.read(4)
+        data = file.read(size)
+        yield bytes(byte ^ key[i % 4] for i, byte in enumerate(data)).decode()
+
+
+def result_of(call):
+    return 5 if call["method"] == "sum" else call["params"]
+
+
+def reversing(group, change=lambda call, answer: [answer]):
+    """Answers so many messages at a time, the last one first; change() may spoil an answer."""
+    def behave(send, messages):
+        texts = []
+        for message in messages:
+            value = json.loads(message)
+            calls = value if isinstance(value, list) else [value]
+            answers = [answer for call in calls for answer in change(
+                call, {"jsonrpc": "2.0", "result": result_of(call), "id": call["id"]})]
+            if isinstance(value, list):
+                texts.append([json.dumps(answers[::-1])])
+            else:
+                texts.append([json.dumps(answer) for answer in answers])
+            if len(texts) == group:
+                for text in (text for few in texts[::-1] for text in few):
+                    send(text)
+                texts.clear()
+    return behave
+
+
 RESET = b"\1\0\0\0\0\0\0\0"  # of SO_LINGER: closing resets
 
 
@@ -124,7 +192,7 @@ class RingloadTest(unittest.TestCase):
                               timeout=60)
 
     def load(self, server, *arguments, code):
-        done = self.run_program(*arguments, "--json", f"http://127.0.0.1:{server.port}/rpc")
+        done = self.run_program(*arguments, "--json", server.url)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return json.loads(done.stdout) if done.stdout else done.stderr
 
@@ -579,6 +647,86 @@ class RingloadTest(unittest.TestCase):
                     self.assertGreater(report["errors"][kind], 0)
         self.assertEqual({"503": 4}, report["errors"]["by_status"])
         self.assertEqual({"-31001": 4}, report["errors"]["by_code"])
+
+    # --- Messages that are answered in any order ---
+
+    MIX = ('2 {"jsonrpc":"2.0","method":"m","params":[1],"id":1} [1]\n'
+           '{"jsonrpc":"2.0","method":"m","params":[2],"id":1} [2]\n'
+           '{"jsonrpc":"2.0","method":"m","params":{"a":3},"id":"x"} {"a":3}\n')
+
+    def test_replies_in_any_order_belong_to_the_calls_with_their_ids(self):
+        for scheme in ("tcp", "ws"):
+            for flags in ((), ("--bodies", self.file(self.MIX)), ("--rate", 20_000),
+                          ("--bodies", self.file(self.MIX), "--batch", 5)):
+                for check in (("--check", 1), ("--check", 7), ()):
+                    with self.subTest(scheme=scheme, flags=flags, check=check), \
+                            MessageServer(scheme, reversing(4)) as server:
+                        report = self.load(server, "--connections", 1, "--depth", 4,
+                                           "--requests", 200, *flags, *check, code=0)
+                        self.assertEqual(200, report["answered"])
+                        self.assertEqual(200, report["latency_us"]["count"])
+                        checks = -(-200 // check[1]) if check else 0
+                        self.assertEqual(checks, report["full_checks"])
+
+    def test_arrays_from_a_file_are_told_apart_by_their_ids(self):
+        call = '{"jsonrpc":"2.0","method":"m","params":[%d],"id":%d}'
+        lines = "".join(f"[{call % (value, value)},{call % (value, value + 100)}] [{value}]\n"
+                        for value in (1, 2, 3))
+        for scheme in ("tcp", "ws"):
+            with MessageServer(scheme, reversing(3)) as server:
+                self.load(server, "--bodies", self.file(lines), "--check", 1, "--requests", 90,
+                          "--connections", 1, "--depth", 3, code=0)
+        done = self.run_program("--bodies", self.file(lines.replace("102", "101")), "ws://a/")
+        self.assertEqual(2, done.returncode)
+        self.assertIn("the id 101", done.stderr)
+
+    def test_a_latency_is_that_of_its_own_request(self):
+        def behave(send, messages):
+            calls = (json.loads(message) for message in messages)
+            first = next(calls)
+            for call in calls:
+                send(json.dumps({"jsonrpc": "2.0", "result": 5, "id": call["id"]}))
+                time.sleep(0.1)  # This is what is measured.
+                if call["id"] == first["id"] + 4:
+                    send(json.dumps({"jsonrpc": "2.0", "result": 5, "id": first["id"]}))
+        for scheme in ("tcp", "ws"):
+            with MessageServer(scheme, behave) as server:
+                report = self.load(server, "--connections", 1, "--depth", 2, "--fresh-ids",
+                                   "--requests", 5, code=0)
+            self.assertGreaterEqual(report["latency_us"]["max"], 400_000)
+
+    def test_what_is_wrong_is_found_in_any_order(self):
+        def once(change):
+            first = threading.Lock()
+            return lambda call, answer: (change(answer) if first.acquire(blocking=False)
+                                         else [answer])
+        for change, wrong, lost, words in (
+                (lambda answer: [dict(answer, result=6)], 1, 0, "the result is 6, not [1]"),
+                (lambda answer: [dict(answer, id=7)], 1, 1, "no request waits for the id 7"),
+                (lambda answer: [dict(answer, id="1000")], 1, 1, 'for the id "1000"'),
+                (lambda answer: [dict(answer, id=None)], 1, 1, "for the id null"),
+                (lambda answer: [{"jsonrpc": "2.0", "result": 5}], 1, 1, "for a reply without id"),
+                (lambda answer: [answer, answer], 1, 0, "no request waits for the id 1"),
+                (lambda answer: [dict(answer, x=1)], 1, 0, "a member x")):
+            for scheme in ("tcp", "ws"):
+                with self.subTest(scheme=scheme, words=words), \
+                        MessageServer(scheme, reversing(1, once(change))) as server:
+                    report = self.load(server, "--connections", 1, "--depth", 2, "--check", 1,
+                                       "--requests", 20, "--timeout", 0.5, "--body",
+                                       '{"jsonrpc":"2.0","method":"m","params":[1],"id":1}',
+                                       "--expect", "[1]", code=1)
+                    self.assertEqual((wrong, lost),
+                                     (report["errors"]["wrong"], report["errors"]["lost"]))
+                    self.assertIn(words, report["errors"]["first"])
+
+    def test_an_error_without_an_id_answers_the_oldest_request(self):
+        error = '{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}'
+        for scheme in ("tcp", "ws"):
+            with MessageServer(scheme, lambda send, all: [send(error) for _ in all]) as server:
+                report = self.load(server, "--connections", 1, "--depth", 3, "--fresh-ids",
+                                   "--requests", 20, code=1)
+                self.assertEqual((20, 0), (report["errors"]["rpc"], report["errors"]["lost"]))
+                self.assertEqual({"-32700": 20}, report["errors"]["by_code"])
 
     # --- What comes out ---
 
