@@ -73,6 +73,8 @@ class LateDesk {
 
   // The connection is gone: its calls are asked to stop, and what they answer will be dropped.
   void abandon(Connection& connection);
+  // The connection hears no publication any more.
+  void unsubscribe(Connection& connection) { drop_subscriptions(slot_of(connection), nullptr); }
 
   // Returns: whether a connection is to be read no further for now, which is counted; whether one
   // of which that was so may be read again.

@@ -43,13 +43,19 @@ void Worker<Io>::settle(Connection& connection) {
     // The peer will ask nothing more; a request that never became whole is dropped.
     connection.state = State::finishing;
   }
-  if (connection.state == State::finishing) framer_.forget(connection);
+  if (connection.state == State::finishing) {
+    framer_.forget(connection);
+    // Over HTTP a subscription is a reply that is still to end; elsewhere it would outlast them.
+    if (connection.protocol != Protocol::http && late_.busy()) late_.unsubscribe(connection);
+  }
   if (connection.state == State::finishing && sent) {
     // Closing with unread bytes would reset the connection and could destroy the last reply in
     // flight, so the peer's own end, or a while, is waited for.
     connection.state = State::lingering;
     connection.drop_left = options_.peer.drain_size_max + 1;
     io_.shut(handle_of(connection), false);
+    // Calls that nobody waits for are left: what they would say cannot be sent any more.
+    if (late_.busy()) late_.abandon(connection);
     connection.deadline = DeadlineKind::linger;
     wheel_.set(slot_of(connection), now_ms_ + options_.peer.linger_timeout_ms);
   }

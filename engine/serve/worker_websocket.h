@@ -43,7 +43,7 @@ template <class Io>
                                              std::string_view reason) {
   websockets_.forget_pong();
   if (connection.state != ConnectionState::open) return;
-  if (connection.late) late_.abandon(connection);
+  if (late_.busy()) late_.abandon(connection);
   connection.state = ConnectionState::finishing;
   if (!write_close(outbox_, connection.out, code, reason)) connection.broken = true;
 }
