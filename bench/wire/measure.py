@@ -50,9 +50,10 @@ class Load:
         report = json.loads(done.stdout)
         after = server.metrics()
         report["per"] = {}
+        replies = report["replies"] + report["outside"]["replies"]
         for name, metric in COUNTERS.items():
             if metric in after:
-                report["per"][name] = (after[metric] - before[metric]) / report["replies"]
+                report["per"][name] = (after[metric] - before[metric]) / replies
         return report
 
 

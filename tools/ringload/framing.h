@@ -33,6 +33,8 @@ struct ReplyCounts {
   std::uint64_t bodies_unchecked = 0;  // large ones between two samples
   std::uint64_t full_checks = 0;       // of which `wrong` failed
   std::uint64_t wrong = 0;
+
+  [[nodiscard]] std::uint64_t errors() const { return status_errors + rpc_errors + wrong; }
 };
 
 // Which errors there were.
@@ -88,6 +90,13 @@ class ReplyReader {
   // no request is wrong, and answers none. The times of answered requests are appended to `times`.
   Fed feed_matched(Partial& partial, InFlight& in_flight, const char* data, std::size_t size,
                    std::vector<std::uint64_t>& times);
+
+  // Begins to count anew. The first reply that was no good one stays known.
+  void restart() {
+    counts_ = {};
+    kinds_.by_status.clear();
+    kinds_.by_code.clear();
+  }
 
   [[nodiscard]] const ReplyCounts& counts() const { return counts_; }
   [[nodiscard]] const ErrorKinds& kinds() const { return kinds_; }

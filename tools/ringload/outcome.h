@@ -12,7 +12,7 @@
 
 namespace ringload {
 
-// What happened in the measured time.
+// What happened in the measured time; or until the end, when a run ends in its warm-up.
 struct Window {
   std::uint64_t ns = 0;
   std::uint64_t answered = 0;
@@ -30,11 +30,20 @@ struct Window {
 
 inline constexpr std::uint64_t late_after_ns = 1'000'000;
 
+// What the warm-up came to, and replies that came after the measured time.
+struct Outside {
+  std::uint64_t replies = 0;
+  std::uint64_t errors = 0;  // of all kinds
+};
+
 struct Outcome {
-  ringrpc::base::Histogram latency;  // of the window
+  ringrpc::base::Histogram latency;  // of the window; open loop: of what was due in it
   Window window;
-  ReplyCounts replies;  // these and the rest: of the whole run
-  ErrorKinds kinds;
+  ReplyCounts replies;  // of the window
+  ErrorKinds kinds;     // but for the first one: of the whole run
+  Outside outside;
+  // Of the whole run: what was opened. Of the window and what followed: what became of connections
+  // and requests.
   ringrpc::base::Histogram connecting;  // how long each reconnect took
   std::uint64_t connects = 0;           // connections that were opened
   std::uint64_t unconnected = 0;        // reconnects that failed

@@ -130,6 +130,10 @@ void append_errors(std::string& out, const Total& total) {
          number(total.unsent), total.stalled ? "  (gave up: no reply within the timeout)" : "");
   append_counts(out, "  by status ", total.kinds.by_status);
   append_counts(out, "  by code   ", total.kinds.by_code);
+  const Outside& outside = total.outside;
+  if (outside.replies + outside.errors == 0) return;
+  append(out, "  outside    %llu replies in the warm-up and after the end, %llu errors\n",
+         number(outside.replies), number(outside.errors));
 }
 
 }  // namespace
@@ -144,6 +148,8 @@ Total add_up(const std::vector<const Outcome*>& outcomes, Durations& durations) 
     add(total.kinds.by_status, outcome->kinds.by_status);
     add(total.kinds.by_code, outcome->kinds.by_code);
     if (total.kinds.first.empty()) total.kinds.first = outcome->kinds.first;
+    total.outside.replies += outcome->outside.replies;
+    total.outside.errors += outcome->outside.errors;
     total.connects += outcome->connects;
     total.unconnected += outcome->unconnected;
     total.closed += outcome->closed;
@@ -159,10 +165,10 @@ Total add_up(const std::vector<const Outcome*>& outcomes, Durations& durations) 
 }
 
 bool all_good(const Total& total) {
-  const std::uint64_t bad = total.replies.status_errors + total.replies.rpc_errors +
-                            total.replies.wrong + total.unconnected + total.closed + total.reset +
-                            total.timeouts + total.malformed + total.lost + total.unsent;
-  return total.replies.replies != 0 && bad == 0 && !total.stalled;
+  const std::uint64_t bad = total.replies.errors() + total.outside.errors + total.unconnected +
+                            total.closed + total.reset + total.timeouts + total.malformed +
+                            total.lost + total.unsent;
+  return total.replies.replies + total.outside.replies != 0 && bad == 0 && !total.stalled;
 }
 
 std::string text_report(const Options& options, const Total& total, const Durations& durations) {
@@ -176,7 +182,9 @@ std::string text_report(const Options& options, const Total& total, const Durati
   append(out, "  answered   %llu in %.3f s, %.0f/s", number(window.answered),
          static_cast<double>(window.ns) / 1e9, per_second(window));
   if (options.batch != 0) append(out, ", %.0f calls/s", per_second(window) * options.batch);
-  append(out, "\n  latency us p50 %.1f  p90 %.1f  p99 %.1f  p99.9 %.1f  p99.99 %.1f  max %.1f\n",
+  out += "\n  latency us";
+  if (options.open_loop) append(out, " of %llu requests ", number(latency.count()));
+  append(out, " p50 %.1f  p90 %.1f  p99 %.1f  p99.9 %.1f  p99.99 %.1f  max %.1f\n",
          us(latency.percentile(50)), us(latency.percentile(90)), us(latency.percentile(99)),
          us(latency.percentile(99.9)), us(latency.percentile(99.99)), us(latency.max()));
   if (options.open_loop) {
@@ -224,6 +232,8 @@ void append_json_errors(std::string& out, const Total& total) {
   out += ",\"by_code\":" + json_counts(total.kinds.by_code);
   if (!total.kinds.first.empty()) out += ",\"first\":" + tools::quoted(total.kinds.first);
   out += "},";
+  append(out, "\"outside\":{\"replies\":%llu,\"errors\":%llu},", number(total.outside.replies),
+         number(total.outside.errors));
 }
 
 void append_json_latency(std::string& out, const Histogram& latency) {

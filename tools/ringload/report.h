@@ -13,6 +13,7 @@ struct Total {
   Window window;  // `ns` is the longest of all threads
   ReplyCounts replies;
   ErrorKinds kinds;
+  Outside outside;
   std::uint64_t connects = 0;
   std::uint64_t reconnects = 0;
   std::uint64_t unconnected = 0;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <limits>
 
 #include "engine/base/assert.h"
 #include "engine/base/clock.h"
@@ -13,10 +12,6 @@
 namespace ringload {
 
 namespace {
-
-constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
-
-std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); }
 
 // Returns: the part of `total` that thread `index` of `threads` takes; the parts add up.
 std::uint64_t share(std::uint64_t total, std::uint32_t index, std::uint32_t threads) {
@@ -40,8 +35,7 @@ void Runner::run() {
   if (!plan_.failed) {
     start_load();
     while (phase_ != Phase::over) turn();
-    outcome_.replies = reader_.counts();
-    outcome_.kinds = reader_.kinds();
+    outcome_.kinds.first = reader_.kinds().first;
   }
   ring_.stop();
 }
@@ -78,12 +72,9 @@ void Runner::start_load() {
   requests_left_ = never;
   if (options.requests != 0) requests_left_ = share(options.requests, index_, options.threads);
   if (options.open_loop) start_open();
-  if (options.requests != 0) {
-    begin_window();
-    if (options.timed) next_edge_ = window_begin_ + nanoseconds(options.seconds);
-  } else {
-    next_edge_ = now_ + nanoseconds(options.warmup);
-  }
+  open_window();
+  next_edge_ = now_ + nanoseconds(options.warmup);
+  if (options.warmup == 0) advance();
   for (std::uint32_t slot = 0; slot < connections_.size(); ++slot) {
     Connection& connection = connections_[slot];
     connection.life_left = options.churn;
@@ -307,75 +298,15 @@ void Runner::tick() {
 }
 
 void Runner::publish() {
-  const ReplyCounts& replies = reader_.counts();
   constexpr auto order = std::memory_order_relaxed;  // Each figure stands alone.
-  live_now_.answered.store(replies.replies, order);
-  live_now_.errors.store(replies.status_errors + replies.rpc_errors + replies.wrong +
-                             outcome_.closed + outcome_.reset + outcome_.timeouts +
-                             outcome_.malformed + outcome_.unconnected,
-                         order);
+  const ReplyCounts& now = reader_.counts();
+  const ReplyCounts& measured = outcome_.replies;
+  const Outside& outside = outcome_.outside;
+  live_now_.answered.store(now.replies + measured.replies + outside.replies, order);
+  live_now_.errors.store(now.errors() + measured.errors() + outside.errors + ended_badly(), order);
   live_now_.late.store(running_.late, order);
   live_now_.connections.store(live_, order);
   live_now_.measuring.store(phase_ != Phase::warming, order);
-}
-
-// Called when the time of a phase has passed.
-void Runner::advance() {
-  if (phase_ == Phase::warming) {
-    begin_window();
-    next_edge_ = window_begin_ + nanoseconds(plan_.options.seconds);
-    if (plan_.options.open_loop) next_edge_ = schedule_end_;
-  } else if (phase_ == Phase::measuring) {
-    end_window();
-    phase_ = Phase::draining;
-    if (!plan_.options.open_loop) refill_ = Refill::none;
-    next_edge_ = now_ + nanoseconds(plan_.options.timeout);
-  } else {
-    finish();
-  }
-}
-
-void Runner::begin_window() {
-  phase_ = Phase::measuring;
-  next_edge_ = never;
-  outcome_.latency.clear();
-  running_ = Window{};
-  running_.enters = ring_.enters();
-  if (index_ == 0 && plan_.options.server_pid != 0) {
-    running_.server = process_cpu_time(plan_.options.server_pid);
-  }
-  running_.own = thread_cpu_time();
-  window_begin_ = now_ = ringrpc::base::monotonic_ns();
-  record_begin_ = 0;
-  record_span_ = never;
-  if (!plan_.options.open_loop || plan_.options.requests != 0) return;
-  record_begin_ = origin_ + nanoseconds(plan_.options.warmup);
-  record_span_ = nanoseconds(plan_.options.seconds);
-}
-
-void Runner::end_window() {
-  if (phase_ != Phase::measuring) return;
-  outcome_.window = running_;
-  // What an open loop has made counts until it is answered, so that nothing slow gets lost.
-  if (!plan_.options.open_loop) record_span_ = 0;
-  outcome_.window.ns = now_ - window_begin_;
-  outcome_.window.enters = ring_.enters() - running_.enters;
-  outcome_.window.own = thread_cpu_time() - running_.own;
-  if (running_.server.known) {
-    outcome_.window.server = process_cpu_time(plan_.options.server_pid) - running_.server;
-  }
-}
-
-void Runner::finish() {
-  if (phase_ == Phase::over) return;
-  end_window();
-  outcome_.unsent += overdue();
-  outcome_.window.late = running_.late;  // also what left after the window's end
-  outcome_.window.late_blocked = running_.late_blocked;
-  outcome_.window.late_max_ns = running_.late_max_ns;
-  outcome_.lost += unanswered_;
-  unanswered_ = 0;
-  phase_ = Phase::over;
 }
 
 }  // namespace ringload

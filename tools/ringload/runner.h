@@ -5,6 +5,7 @@
 #include <atomic>
 #include <barrier>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +19,12 @@
 #include "tools/ringload/tape.h"
 
 namespace ringload {
+
+inline constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
+
+constexpr std::uint64_t nanoseconds(double seconds) {
+  return static_cast<std::uint64_t>(seconds * 1e9);
+}
 
 // What all threads share, made before they start.
 struct Plan {
@@ -93,11 +100,16 @@ class Runner {
   void send_tape(std::uint32_t slot, Connection& connection);
   void end(std::uint32_t slot, Connection& connection, std::uint64_t& reason);
   void tick();
+  void publish();
+
+  // runner_window.cpp
   void advance();
   void begin_window();
+  void open_window();
+  void take_outside();
+  [[nodiscard]] std::uint64_t ended_badly() const;
   void end_window();
   void finish();
-  void publish();
 
   // runner_open.cpp
   void start_open();

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "tools/ringload/runner.h"
 
@@ -37,7 +36,7 @@ bool Runner::may_make_more() const {
   if (phase_ == Phase::over) return false;
   const bool by_time = plan_.options.requests == 0 && phase_ < Phase::draining;
   if (!plan_.options.open_loop) return phase_ < Phase::draining && requests_left_ != 0;
-  return by_time || next_due_ != std::numeric_limits<std::uint64_t>::max();
+  return by_time || next_due_ != never;
 }
 
 void Runner::settled_all() {
@@ -96,7 +95,7 @@ std::uint64_t Runner::mark_of(std::uint32_t slot, const Connection& connection) 
 
 // Ends connections on which nothing has moved for the timeout.
 void Runner::scan() {
-  const auto timeout = static_cast<std::uint64_t>(plan_.options.timeout * 1e9);
+  const auto timeout = nanoseconds(plan_.options.timeout);
   next_scan_ = now_ + std::max<std::uint64_t>(timeout / 16, Ring::tick_ms * 1'000'000);
   for (std::uint32_t slot = 0; slot < connections_.size(); ++slot) {
     Connection& connection = connections_[slot];

@@ -4,20 +4,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 
 #include "engine/base/clock.h"
 #include "tools/ringload/runner.h"
 
 namespace ringload {
-
-namespace {
-
-constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
-
-std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); }
-
-}  // namespace
 
 void Runner::start_open() {
   const Options& options = plan_.options;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t entries_max = 4096;
 constexpr std::uint32_t mixed_batches = 64;
-constexpr std::uint64_t tape_size_max = 64u << 20;  // beyond it, only what each body needs
+constexpr std::uint64_t tape_size_max = 64u << 20;  // beyond it, each body or one batch
 constexpr std::uint64_t weight_max = 1'000'000;
 constexpr std::uint32_t first_fresh_id = 1000;  // All have four digits, so replies have one size.
 
@@ -66,6 +66,15 @@ std::uint32_t entries_for(const std::vector<Body>& bodies) {
   for (const Body& body : bodies) size += body.text.size() + 256;
   const std::uint64_t fit = tape_size_max * bodies.size() / size;
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fit, bodies.size(), entries_max));
+}
+
+// Of the same batch again and again there need not be more than one.
+std::uint32_t batches_for(const std::vector<Body>& bodies, std::uint32_t calls) {
+  if (bodies.size() == 1) return 1;
+  std::uint64_t size_max = 1;
+  for (const Body& body : bodies) size_max = std::max<std::uint64_t>(size_max, body.text.size());
+  const std::uint64_t fit = tape_size_max / (size_max * calls);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fit, 1, mixed_batches));
 }
 
 }  // namespace
@@ -144,7 +153,7 @@ void Tape::plan(const Wish& wish) {
     for (std::size_t i = 0; i != entries_.size(); ++i) entries_[i].message = deck[i];
     return;
   }
-  const std::uint32_t count = bodies.size() == 1 ? 1 : mixed_batches;
+  const std::uint32_t count = batches_for(bodies, wish.batch);
   std::size_t dealt = 0;
   for (std::uint32_t i = 0; i != count; ++i) {
     std::vector<const Body*> picked(wish.batch);

@@ -212,7 +212,8 @@ class RingloadTest(unittest.TestCase):
             report = self.load(server, "--seconds", 0.2, "--warmup", 0.05, "--connections", 4,
                                code=0)
             self.assertGreater(report["answered"], 0)
-            self.assertGreaterEqual(report["replies"], report["answered"])
+            self.assertEqual(report["replies"], report["answered"])
+            self.assertGreater(report["outside"]["replies"], 0)
             self.assertGreater(report["latency_us"]["p50"], 0)
 
     def test_a_large_body_arrives_whole(self):
@@ -261,6 +262,44 @@ class RingloadTest(unittest.TestCase):
             report = self.load(server, "--requests", 10, "--connections", 2, code=1)
             self.assertEqual(report["errors"]["rpc"], 10)
             self.assertEqual(report["errors"]["by_code"], {"-32601": 10})
+
+    def test_answers_and_errors_are_counted_over_the_same_time(self):
+        busy = reply(ERROR, b"503 Service Unavailable")
+        for loop in ((), ("--rate", 2000)):
+            with FakeServer(always(busy)) as server:
+                report = self.load(server, "--seconds", 0.3, "--warmup", 0.2, *loop, code=1)
+            errors, outside = report["errors"], report["outside"]
+            self.assertGreater(report["answered"], 0)
+            self.assertEqual([report["answered"]] * 4, [report["replies"], errors["status"],
+                                                        errors["rpc"], errors["by_status"]["503"]])
+            self.assertGreater(outside["replies"], 0)
+            self.assertEqual(2 * outside["replies"], outside["errors"])  # status and JSON-RPC
+
+    def test_errors_of_the_warm_up_are_told_apart_and_fail_the_run(self):
+        def behave(connection, requests):
+            for count, _ in enumerate(requests):
+                connection.sendall(reply(status=b"500 Oh" if count < 5 else b"200 OK"))
+        arguments = ("--seconds", "0.2", "--warmup", "1", "--connections", "1")
+        with FakeServer(behave) as server:
+            report = self.load(server, *arguments, code=1)
+            self.assertEqual((0, 5), (report["errors"]["status"], report["outside"]["errors"]))
+            self.assertEqual({}, report["errors"]["by_status"])
+            done = self.run_program(*arguments, server.url)
+            self.assertEqual(1, done.returncode)
+            self.assertRegex(done.stdout, r"\n  outside    \d+ replies .* 5 errors\n")
+
+    def test_a_run_that_ends_in_its_warm_up_is_reported_as_a_whole(self):
+        def behave(connection, requests):
+            for count, _ in enumerate(requests):
+                if count == 3:
+                    return
+                connection.sendall(reply())
+        with FakeServer(behave) as server:
+            report = self.load(server, "--seconds", 1, "--warmup", 60, "--connections", 4, code=1)
+        self.assertEqual((12, 12), (report["answered"], report["latency_us"]["count"]))
+        self.assertEqual((4, 4), (report["errors"]["closed"], report["errors"]["lost"]))
+        self.assertEqual({"replies": 0, "errors": 0}, report["outside"])
+        self.assertGreater(report["seconds"], 0)
 
     def test_a_server_that_closes_is_reported(self):
         def behave(connection, requests):
@@ -437,6 +476,13 @@ class RingloadTest(unittest.TestCase):
             self.assertEqual(len(server.requests), 80)
         self.assertEqual(report["latency_us"]["count"], 80)
         self.assertGreater(report["latency_us"]["p50"], 300_000)
+        self.assertEqual(80, report["replies"] + report["outside"]["replies"])
+
+    def test_an_open_loop_says_how_many_latencies_there_are(self):
+        with FakeServer(always(reply())) as server:
+            done = self.run_program("--rate", 1000, "--requests", 50, server.url)
+            self.assertRegex(done.stdout, r"\n  latency us of 50 requests  p50 ")
+            self.assertNotIn("requests  p50", self.run_program("--requests", 5, server.url).stdout)
 
     def test_a_dead_server_leaves_requests_unsent(self):
         with FakeServer(lambda connection, requests: list(requests)) as server:

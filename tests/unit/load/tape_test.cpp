@@ -155,6 +155,13 @@ TEST(TapeTest, ABatchNumbersItsCalls) {
   EXPECT_TRUE(tape.message(0).batch);
 }
 
+TEST(TapeTest, LongMixedBatchesAreFew) {
+  const std::string text = R"({"id":1,"params":")" + std::string(50'000, 'x') + "\"}";
+  const Tape tape = make_tape({.bodies = {{.text = text}, {.text = text}}, .batch = 1'000});
+  EXPECT_EQ(tape.size(), 1u);
+  EXPECT_EQ(tape.message(0).calls.size(), 1'000u);
+}
+
 TEST(TapeTest, MixedBatchesAreWholeJson) {
   const Tape tape = make_tape({.bodies = read("{\"id\":1} 1\n{\"method\":\"n\"}\n"), .batch = 10});
   EXPECT_GT(tape.size(), 10u);
