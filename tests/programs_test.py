@@ -962,6 +962,24 @@ class Ringload(unittest.TestCase):
                             self.assertEqual(checks, report["full_checks"])
                     self.assertEqual(0, server.stop())
 
+    def test_batches_over_every_limit_end_with_a_line_and_exit_1(self):
+        with tempfile.TemporaryDirectory(prefix="programs_test_") as folder:
+            bodies = os.path.join(folder, "bodies")
+            with open(bodies, "w", encoding="ascii") as file:
+                file.write('{"jsonrpc":"2.0","method":"sum","params":[2,3],"id":1} 5\n'
+                           '{"jsonrpc":"2.0","method":"echo","id":1} null\n')
+            with Server("--listen", "127.0.0.1:0", "--tcp", "127.0.0.1:0") as server:
+                tcp = server.lines[1].split()[1]
+                for url in (server.url, f"ws://127.0.0.1:{server.port}/rpc",
+                            f"tcp://127.0.0.1:{tcp}"):
+                    for batch, words in ((2_000, "-31005"), (1_000_000, "_size_max|: 1009:")):
+                        for how in ((), ("--bodies", bodies, "--check", "1")):
+                            with self.subTest(url=url, batch=batch, how=how):
+                                done = run("ringload", "--connections", "2", "--requests", "4",
+                                           "--batch", str(batch), *how, url)
+                                self.assertEqual(1, done.returncode, done.stderr)
+                                self.assertRegex(done.stderr, words)
+
     def test_messages_that_stand_alone_are_checked_in_whatever_order_they_come(self):
         with tempfile.TemporaryDirectory(prefix="programs_test_") as folder:
             bodies = os.path.join(folder, "bodies")

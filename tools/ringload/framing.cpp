@@ -95,7 +95,7 @@ ReplyReader::Fed ReplyReader::feed(Partial& partial, const char* data, std::size
   if (partial.left != 0 || !partial.bytes.empty()) [[unlikely]] {
     cursor = resume(partial, cursor, end, fed);
   }
-  while (cursor != end && cursor != nullptr) {
+  while (cursor != end && cursor != nullptr && !fed.closed) {
     const std::size_t same_size = last_good_.size();
     if (same_size != 0 && static_cast<std::size_t>(end - cursor) >= same_size &&
         std::memcmp(cursor, last_good_.data(), same_size) == 0) [[likely]] {
@@ -122,8 +122,7 @@ const char* ReplyReader::take_one(Partial& partial, const char* cursor, const ch
   }
   const std::uint64_t size = head.head_size + head.body_size;
   if (bytes.size() >= size) {
-    judge(head, bytes.substr(0, size));
-    ++fed.replies;
+    complete(head, bytes.substr(0, size), fed);
     return cursor + size;
   }
   begin_partial(partial, head, bytes);
@@ -200,11 +199,10 @@ const char* ReplyReader::resume(Partial& partial, const char* cursor, const char
     if (status == HeadStatus::incomplete) continue;
     const std::uint64_t size = head.head_size + head.body_size;
     if (partial.bytes.size() >= size) {
-      judge(head, std::string_view(partial.bytes).substr(0, size));
+      complete(head, std::string_view(partial.bytes).substr(0, size), fed);
       cursor -= partial.bytes.size() - size;  // The head came with bytes of the next reply.
       partial.bytes.clear();
       partial.size = 0;
-      ++fed.replies;
       return cursor;
     }
     if (partial.size == 0) begin_partial(partial, head, partial.bytes);
@@ -227,6 +225,25 @@ const char* ReplyReader::bad(std::string_view bytes) {
 
 void ReplyReader::note(std::string_view sentence, std::string_view reply) {
   if (kinds_.first.empty()) kinds_.first = std::string(sentence) + ":\n" + excerpt(reply);
+}
+
+void ReplyReader::complete(const ReplyHead& head, std::string_view reply, Fed& fed) {
+  if (head.control != 0) [[unlikely]]
+    return take_control(head, reply, fed);
+  judge(head, reply);
+  ++fed.replies;
+}
+
+// A frame of a WebSocket that is no message: a ping, an answer to none of ours, or the end.
+void ReplyReader::take_control(const ReplyHead& head, std::string_view frame, Fed& fed) {
+  const std::string_view payload = frame.substr(head.head_size);
+  if (head.control == opcode_ping) {
+    pong_ = make_pong(payload);
+    fed.pinged = true;
+  } else if (head.control == opcode_close) {
+    note("the server closed the WebSocket: " + close_text(payload), frame);
+    fed.closed = true;
+  }
 }
 
 bool ReplyReader::judge_status(const ReplyHead& head) {

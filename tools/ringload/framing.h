@@ -49,6 +49,7 @@ struct ReplyHead {
   std::uint32_t head_size = 0;
   std::uint16_t status = 0;
   bool json = false;
+  std::uint8_t control = 0;  // the opcode of a WebSocket's frame that is no message
 };
 
 enum class HeadStatus : std::uint8_t { complete, incomplete, bad };
@@ -63,6 +64,8 @@ class ReplyReader {
  public:
   struct Fed {
     std::uint32_t replies = 0;  // completed by these bytes
+    bool pinged = false;        // pong() is to be sent
+    bool closed = false;        // by a frame that says so
     bool bad = false;           // the rest cannot be framed; the connection is of no use any more
   };
 
@@ -90,6 +93,9 @@ class ReplyReader {
   // no request is wrong, and answers none. The times of answered requests are appended to `times`.
   Fed feed_matched(Partial& partial, InFlight& in_flight, const char* data, std::size_t size,
                    std::vector<std::uint64_t>& times);
+
+  // The frame that answers the last ping.
+  [[nodiscard]] const std::string& pong() const { return pong_; }
 
   // Begins to count anew. The first reply that was no good one stays known.
   void restart() {
@@ -128,6 +134,8 @@ class ReplyReader {
   void begin_partial(Partial& partial, const ReplyHead& head, std::string_view bytes);
   bool wants_body(const ReplyHead& head);
   bool judge_status(const ReplyHead& head);
+  void complete(const ReplyHead& head, std::string_view reply, Fed& fed);
+  void take_control(const ReplyHead& head, std::string_view frame, Fed& fed);
   void judge(const ReplyHead& head, std::string_view reply);
   void judge_tracked(const ReplyHead& head, std::string_view reply, bool good);
   bool judge_match(std::string_view body, std::string_view reply);
@@ -150,6 +158,7 @@ class ReplyReader {
   std::uint64_t check_every_ = 0;
   std::uint64_t begun_ = 0;
   bool sampled_ = false;  // of the reply at hand
+  std::string pong_;
   ErrorKinds kinds_;
 };
 

@@ -43,6 +43,10 @@ std::size_t ReplyReader::find_request(std::string_view body, std::string& id) co
 
 // Returns: false after a note when the reply belongs to no request.
 bool ReplyReader::judge_match(std::string_view body, std::string_view reply) {
+  if (in_flight_->size() == 0) {
+    note("a reply that nobody asked for", reply);
+    return false;
+  }
   std::string id;
   answered_ = find_request(body, id);
   if (answered_ != no_request) {
@@ -62,31 +66,30 @@ ReplyReader::Fed ReplyReader::feed_matched(Partial& partial, InFlight& in_flight
   Fed fed;
   const char* cursor = data;
   const char* const end = data + size;
-  while (cursor != end && cursor != nullptr) {
+  while (cursor != end && cursor != nullptr && !fed.closed) {
     const std::string_view here(cursor, static_cast<std::size_t>(end - cursor));
-    if (in_flight.size() == 0) {
-      note("a reply that nobody asked for", here);
-      cursor = nullptr;
-      break;
-    }
-    Fed one;
+    const std::uint32_t before = fed.replies;
     answered_ = 0;
-    const std::uint32_t oldest = in_flight.position(0);
+    const std::uint32_t oldest = in_flight.size() == 0 ? 0 : in_flight.position(0);
     const Memo& memo = memos_[tape_->message_index(oldest)];
     if (begin_reply(partial, oldest)) {
-      cursor = resume(partial, cursor, end, one);
-    } else if (!sampled_ && !memo.reply.empty() && here.size() >= memo.reply.size() &&
-               is_like(memo, tape_->id(oldest), cursor)) {
+      cursor = resume(partial, cursor, end, fed);
+    } else if (in_flight.size() != 0 && !sampled_ && !memo.reply.empty() &&
+               here.size() >= memo.reply.size() && is_like(memo, tape_->id(oldest), cursor)) {
       cursor += memo.reply.size();
-      ++one.replies;
+      ++fed.replies;
       ++counts_.bodies_checked;
     } else {
-      cursor = take_one(partial, cursor, end, one);
+      cursor = take_one(partial, cursor, end, fed);
     }
-    counts_.replies += one.replies;
-    if (one.replies == 0 || answered_ == no_request) continue;
-    times.push_back(in_flight.take(answered_));
-    ++fed.replies;
+    if (fed.replies == before) continue;
+    ++counts_.replies;
+    if (in_flight.size() == 0) return {.bad = true};
+    if (answered_ == no_request) {
+      fed.replies = before;
+    } else {
+      times.push_back(in_flight.take(answered_));
+    }
   }
   fed.bad = cursor == nullptr;
   return fed;

@@ -43,7 +43,7 @@ ReplyReader::Fed ReplyReader::feed_tracked(Partial& partial, std::uint32_t& expe
   Fed fed;
   const char* cursor = data;
   const char* const end = data + size;
-  while (cursor != end && cursor != nullptr) {
+  while (cursor != end && cursor != nullptr && !fed.closed) {
     const std::uint32_t before = fed.replies;
     const Memo& memo = memos_[tape_->message_index(expect)];
     const auto here = static_cast<std::size_t>(end - cursor);

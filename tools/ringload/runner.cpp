@@ -145,6 +145,9 @@ void Runner::received(std::uint32_t slot, const Completion& completion) {
       fed.bad = true;
     }
     if (fed.replies != 0) settle(slot, connection, fed.replies);
+    if (fed.pinged && !connection.over) [[unlikely]]
+      answer_ping(slot, connection);
+    if (fed.closed && !connection.over) end(slot, connection, outcome_.closed);
     if (fed.bad && !connection.over) end(slot, connection, outcome_.malformed);
   }
   if (completion.more) [[likely]]
@@ -225,7 +228,12 @@ void Runner::flush() {
   for (const std::uint32_t slot : due_) {
     Connection& connection = connections_[slot];
     connection.listed = false;
-    if (connection.send_size != 0 || connection.owed == 0 || connection.over) continue;
+    if (connection.send_size != 0 || connection.over) continue;
+    if (connection.pong_due) [[unlikely]] {
+      send_pong(slot, connection);
+      continue;
+    }
+    if (connection.owed == 0) continue;
     if (tracked_) [[unlikely]] {
       send_tape(slot, connection);
       continue;
@@ -263,12 +271,12 @@ void Runner::sent(std::uint32_t slot, std::int32_t result) {
   running_.bytes_out += static_cast<std::uint64_t>(result);
   connection.send_offset += static_cast<std::uint32_t>(result);
   if (connection.send_offset != connection.send_size) {
-    const char* const begin = tracked_ ? plan_.tape.bytes().data() : plan_.requests.data();
-    return ring_.send(slot, begin + connection.send_begin + connection.send_offset,
+    return ring_.send(slot, send_data(slot, connection) + connection.send_offset,
                       connection.send_size - connection.send_offset);
   }
   connection.send_size = 0;
-  if (connection.owed == 0 || connection.listed) return;
+  connection.pong_leaves = false;
+  if ((connection.owed == 0 && !connection.pong_due) || connection.listed) return;
   connection.listed = true;
   due_.push_back(slot);
 }

@@ -6,6 +6,7 @@
 #include <barrier>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -76,6 +77,8 @@ class Runner {
     bool over = false;     // not to be used, for now or for good
     bool free = false;     // open loop: stands in the ring of free connections
     bool receiving = true;
+    bool pong_due = false;
+    bool pong_leaves = false;  // the send in flight is one
     Stage stage = Stage::up;
     std::uint32_t life_left = 0;   // churn: requests until it is closed
     std::uint32_t next_sent = 0;   // positions on the tape
@@ -126,6 +129,9 @@ class Runner {
   void reopen(std::uint32_t slot, Connection& connection);
   void connected(std::uint32_t slot, std::int32_t result);
   void scan();
+  void answer_ping(std::uint32_t slot, Connection& connection);
+  void send_pong(std::uint32_t slot, Connection& connection);
+  [[nodiscard]] const char* send_data(std::uint32_t slot, const Connection& connection) const;
   [[nodiscard]] std::uint64_t mark_of(std::uint32_t slot, const Connection& connection);
   [[nodiscard]] bool may_make_more() const;
 
@@ -174,6 +180,12 @@ class Runner {
   std::uint64_t schedule_end_ = 0;  // what is due from here on is not made
   bool blocked_ = false;            // what was due found no connection free
   std::uint64_t reconnects_ = 0;
+
+  struct Pong {
+    std::string due;
+    std::string leaving;
+  };
+  std::map<std::uint32_t, Pong> pongs_;  // by slot, of those that were pinged
 
   Live live_now_;
   Outcome outcome_;

@@ -86,6 +86,31 @@ void Runner::connected(std::uint32_t slot, std::int32_t result) {
   if (refill_ == Refill::slow) refill(slot, connection);
 }
 
+// Of pings that come faster than pongs leave, the last one is answered (RFC 6455, section 5.5.3).
+void Runner::answer_ping(std::uint32_t slot, Connection& connection) {
+  pongs_[slot].due = reader_.pong();
+  connection.pong_due = true;
+  if (connection.listed) return;
+  connection.listed = true;
+  due_.push_back(slot);
+}
+
+void Runner::send_pong(std::uint32_t slot, Connection& connection) {
+  Pong& pong = pongs_[slot];
+  pong.leaving.swap(pong.due);
+  connection.pong_due = false;
+  connection.pong_leaves = true;
+  connection.send_offset = 0;
+  connection.send_size = static_cast<std::uint32_t>(pong.leaving.size());
+  ring_.send(slot, pong.leaving.data(), connection.send_size);
+}
+
+// Returns: the first byte of the send in flight.
+const char* Runner::send_data(std::uint32_t slot, const Connection& connection) const {
+  if (connection.pong_leaves) return pongs_.at(slot).leaving.data();
+  return tracked_ ? plan_.tape.bytes().data() + connection.send_begin : plan_.requests.data();
+}
+
 // Returns: what changes with each reply while there are requests without one; then 0.
 std::uint64_t Runner::mark_of(std::uint32_t slot, const Connection& connection) {
   if (connection.unanswered == 0) return 0;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "tools/ringload/reply_check.h"
 #include "tools/ringload/request.h"
 
 namespace ringload {
@@ -13,7 +14,8 @@ namespace ringload {
 namespace {
 
 constexpr unsigned char frame_key[4] = {0x5A, 0x3C, 0x96, 0xE1};
-constexpr unsigned char text_first = 0x81;  // final, text
+constexpr unsigned char final_bit = 0x80;
+constexpr unsigned char text_first = final_bit | 1;
 constexpr unsigned char mask_bit = 0x80;
 
 void append_length(std::string& bytes, std::uint64_t length, unsigned char mask) {
@@ -33,8 +35,10 @@ std::string make_handshake(const tools::Url& url, const std::vector<std::string>
   return make_request("GET", url, fields, {});
 }
 
-std::string make_frame(std::string_view text) {
-  std::string bytes(1, static_cast<char>(text_first));
+namespace {
+
+std::string masked_frame(unsigned char first, std::string_view text) {
+  std::string bytes(1, static_cast<char>(first));
   append_length(bytes, text.size(), mask_bit);
   for (const unsigned char byte : frame_key) bytes += static_cast<char>(byte);
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -43,11 +47,33 @@ std::string make_frame(std::string_view text) {
   return bytes;
 }
 
+}  // namespace
+
+std::string make_frame(std::string_view text) { return masked_frame(text_first, text); }
+
+std::string make_pong(std::string_view payload) {
+  return masked_frame(final_bit | opcode_pong, payload);
+}
+
+std::string close_text(std::string_view payload) {
+  if (payload.size() < 2) return "without a code";
+  const unsigned code =
+      static_cast<unsigned char>(payload[0]) * 256u + static_cast<unsigned char>(payload[1]);
+  return std::to_string(code) + (payload.size() > 2 ? " " : "") + excerpt(payload.substr(2));
+}
+
 HeadStatus read_frame_head(std::string_view bytes, ReplyHead& head) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  if (!bytes.empty() && byte(0) != text_first) return HeadStatus::bad;
+  if (bytes.empty()) return HeadStatus::incomplete;
+  const unsigned opcode = byte(0) ^ final_bit;
+  const bool control = opcode == opcode_close || opcode == opcode_ping || opcode == opcode_pong;
+  if (byte(0) != text_first && !control) return HeadStatus::bad;
   if (bytes.size() < 2) return HeadStatus::incomplete;
   if ((byte(1) & mask_bit) != 0) return HeadStatus::bad;
+  if (control) {
+    head = {.body_size = byte(1), .head_size = 2, .control = static_cast<std::uint8_t>(opcode)};
+    return byte(1) < 126 ? HeadStatus::complete : HeadStatus::bad;
+  }
   const std::uint32_t extended = byte(1) == 126 ? 2 : byte(1) == 127 ? 8 : 0;
   if (bytes.size() < 2 + extended) return HeadStatus::incomplete;
   head = {.body_size = byte(1), .head_size = 2 + extended, .status = 200, .json = true};

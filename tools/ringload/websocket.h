@@ -20,8 +20,18 @@ std::string make_handshake(const tools::Url& url, const std::vector<std::string>
 // and again.
 std::string make_frame(std::string_view text);
 
-// Reads the header of a server's frame as the head of a reply with status 200. Whatever is no text
-// in one frame is bad: the server was not asked for anything else.
+inline constexpr std::uint8_t opcode_close = 8;
+inline constexpr std::uint8_t opcode_ping = 9;
+inline constexpr std::uint8_t opcode_pong = 10;
+
+// The answer to a ping, in one frame.
+std::string make_pong(std::string_view payload);
+
+// Returns: code and reason of a close frame as text.
+std::string close_text(std::string_view payload);
+
+// Reads the header of a server's frame as the head of a reply with status 200. Whatever is neither
+// text in one frame nor a control frame is bad: the server was not asked for anything else.
 HeadStatus read_frame_head(std::string_view bytes, ReplyHead& head);
 
 // Sends the handshake over a blocking socket and reads what comes back, within `timeout_ns`.

@@ -125,12 +125,44 @@ TEST(FramingTest, MessagesOfAWebSocketAreCountedAtEverySplit) {
 
 TEST(FramingTest, WhatIsNoMessageInOneFrameIsBad) {
   for (const std::string& bytes :
-       {message(good_body, 0x01), message(good_body, 0x82), message("", 0x88), message("", 0x89),
-        std::string("\x81\x80\0\0\0\0", 6), std::string("HTTP/1.1 200 OK\r\n"),
-        "\x81\x7f" + std::string(8, '\xff')}) {
+       {message(good_body, 0x01), message(good_body, 0x82), message("", 0x83), message("", 0x08),
+        message("", 0x09), message(std::string(126, 'x'), 0x89), std::string("\x81\x80\0\0\0\0", 6),
+        std::string("HTTP/1.1 200 OK\r\n"), "\x81\x7f" + std::string(8, '\xff')}) {
     Feeder feeder(false, true);
     feeder.feed(message(good_body) + bytes);
     EXPECT_EQ(feeder.seen(), (Seen{.replies = 1, .bad = true})) << bytes;
+  }
+}
+
+TEST(FramingTest, ControlFramesAreNoReplies) {
+  const std::string ping = message("hi", 0x89);
+  for (std::size_t split = 0; split != ping.size(); ++split) {
+    ReplyReader reader;
+    reader.expect_frames();
+    Partial partial;
+    const std::string bytes = message(good_body) + ping + message("", 0x8A) + message(good_body);
+    const std::size_t first = message(good_body).size() + split;
+    const ReplyReader::Fed one = reader.feed(partial, bytes.data(), first);
+    EXPECT_FALSE(one.pinged);
+    const ReplyReader::Fed two = reader.feed(partial, bytes.data() + first, bytes.size() - first);
+    EXPECT_TRUE(two.pinged && !two.closed && !two.bad);
+    EXPECT_EQ(reader.counts().replies, 2u);
+    EXPECT_EQ(reader.pong(), make_pong("hi"));
+  }
+}
+
+TEST(FramingTest, NothingIsReadBehindACloseFrame) {
+  for (const auto& [payload, words] :
+       {std::pair{std::string("\x03\xe9") + "bye", "closed the WebSocket: 1001 bye"},
+        std::pair{std::string(), "closed the WebSocket: without a code"}}) {
+    ReplyReader reader;
+    reader.expect_frames();
+    Partial partial;
+    const std::string bytes = message(good_body) + message(payload, 0x88) + "garbage";
+    const ReplyReader::Fed fed = reader.feed(partial, bytes.data(), bytes.size());
+    EXPECT_TRUE(fed.closed && !fed.bad);
+    EXPECT_EQ(fed.replies, 1u);
+    EXPECT_NE(reader.kinds().first.find(words), std::string::npos) << reader.kinds().first;
   }
 }
 

@@ -113,17 +113,18 @@ class MessageServer(FakeServer):
                     while file.readline().strip():
                         pass
                     connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\n\r\n")
-                    self.behave(lambda text: connection.sendall(frame(text)), frames(file))
+                    self.behave(lambda text, opcode=1: connection.sendall(frame(text, opcode)),
+                                frames(file))
                 else:
                     self.behave(lambda text: connection.sendall(text.encode() + b"\n"), file)
             except OSError:
                 pass
 
 
-def frame(text):
-    data = text.encode()
+def frame(text, opcode=1):
+    data = text if isinstance(text, bytes) else text.encode()
     size = struct.pack("!B", len(data)) if len(data) < 126 else struct.pack("!BH", 126, len(data))
-    return b"\x81" + size + data
+    return bytes([0x80 | opcode]) + size + data
 
 
 def frames(file):
@@ -133,7 +134,8 @@ def frames(file):
             size = int.from_bytes(file.read(2 if size == 126 else 8), "big")
         key = file.read(4)
         data = file.read(size)
-        yield bytes(byte ^ key[i % 4] for i, byte in enumerate(data)).decode()
+        text = bytes(byte ^ key[i % 4] for i, byte in enumerate(data)).decode()
+        yield text if head[0] == 0x81 else (head[0] & 15, text)
 
 
 def result_of(call):
@@ -764,6 +766,48 @@ class RingloadTest(unittest.TestCase):
                     self.assertEqual((wrong, lost),
                                      (report["errors"]["wrong"], report["errors"]["lost"]))
                     self.assertIn(words, report["errors"]["first"])
+
+    def test_pings_are_answered_also_where_nobody_waits(self):
+        for flags in (("--depth", 3), ("--fresh-ids",), ("--check", 1, "--depth", 3)):
+            pongs = []
+
+            def behave(send, messages):
+                send("hello", 9)  # Before replies, between them, and behind the last one.
+                for message in messages:
+                    if isinstance(message, tuple):
+                        pongs.append(message)
+                        continue
+                    send(json.dumps({"jsonrpc": "2.0", "result": 5,
+                                     "id": json.loads(message)["id"]}))
+                    send("", 10)
+                    if pongs:  # Of two pings that come at once the first may stay unanswered.
+                        send("x" * 125, 9)
+            with self.subTest(flags=flags), MessageServer("ws", behave) as server:
+                report = self.load(server, "--connections", 1, "--rate", 200, "--requests", 50,
+                                   *flags, code=0)
+            self.assertEqual(50, report["answered"])
+            self.assertGreater(len(pongs), 1)
+            self.assertEqual((10, "hello"), pongs[0])
+            self.assertEqual({(10, "x" * 125)}, set(pongs[1:]))
+
+    def test_a_websocket_that_the_server_closes_is_said_to_be_closed(self):
+        def behave(send, messages):
+            next(messages)
+            send(b"\x03\xf1message_size_max", 8)
+            list(messages)
+        for flags in ((), ("--check", 1)):
+            with MessageServer("ws", behave) as server:
+                report = self.load(server, "--connections", 2, "--requests", 50, *flags, code=1)
+            self.assertEqual((2, 0, 2), (report["errors"]["closed"], report["errors"]["malformed"],
+                                         report["errors"]["lost"]))
+            self.assertIn("closed the WebSocket: 1009 message_size_max",
+                          report["errors"]["first"])
+
+    def test_other_frames_than_text_are_malformed(self):
+        for opcode in (0, 2, 3, 11):
+            with MessageServer("ws", lambda send, all: [send("x", opcode) for _ in all]) as server:
+                report = self.load(server, "--connections", 1, "--requests", 5, code=1)
+            self.assertEqual(1, report["errors"]["malformed"])
 
     def test_an_error_without_an_id_answers_the_oldest_request(self):
         error = '{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}'
