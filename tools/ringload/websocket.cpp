@@ -90,12 +90,19 @@ bool shake_hands(int fd, const std::string& handshake, std::uint64_t timeout_ns,
   const ssize_t sent = send(fd, handshake.data(), handshake.size(), MSG_NOSIGNAL);
   std::string answer;
   bool whole = sent == static_cast<ssize_t>(handshake.size());
-  while (whole && !answer.ends_with("\r\n\r\n")) {
+  constexpr std::string_view blank_line = "\r\n\r\n";
+  while (whole && !answer.ends_with(blank_line)) {
     char bytes[1024];
-    // Nothing comes behind the answer until it is asked for.
-    const ssize_t size = recv(fd, bytes, sizeof(bytes), 0);
+    const ssize_t size = recv(fd, bytes, sizeof(bytes), MSG_PEEK);
     whole = size > 0 && answer.size() < ReplyReader::head_size_max;
-    if (whole) answer.append(bytes, static_cast<std::size_t>(size));
+    if (!whole) break;
+    // Frames may stand behind the answer: they are left for the load.
+    const std::size_t before = answer.size();
+    answer.append(bytes, static_cast<std::size_t>(size));
+    if (const std::size_t end = answer.find(blank_line); end != answer.npos) {
+      answer.resize(end + blank_line.size());
+    }
+    whole = recv(fd, bytes, answer.size() - before, 0) > 0;
     if (answer.size() >= 12 && !answer.starts_with("HTTP/1.1 101")) break;
   }
   const timeval none{};

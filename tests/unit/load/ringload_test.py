@@ -100,8 +100,8 @@ class MessageServer(FakeServer):
     messages yields texts, send(text) sends one.
     """
 
-    def __init__(self, scheme, behave):
-        self.scheme = scheme
+    def __init__(self, scheme, behave, behind=b""):
+        self.scheme, self.behind = scheme, behind  # behind the handshake, at once
         super().__init__(behave)
         self.url = f"{scheme}://127.0.0.1:{self.port}" + ("/rpc" if scheme == "ws" else "")
 
@@ -112,7 +112,7 @@ class MessageServer(FakeServer):
                 if self.scheme == "ws":
                     while file.readline().strip():
                         pass
-                    connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\n\r\n")
+                    connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\n\r\n" + self.behind)
                     self.behave(lambda text, opcode=1: connection.sendall(frame(text, opcode)),
                                 frames(file))
                 else:
@@ -771,8 +771,7 @@ class RingloadTest(unittest.TestCase):
         for flags in (("--depth", 3), ("--fresh-ids",), ("--check", 1, "--depth", 3)):
             pongs = []
 
-            def behave(send, messages):
-                send("hello", 9)  # Before replies, between them, and behind the last one.
+            def behave(send, messages):  # Pings before replies, between them, behind the last.
                 for message in messages:
                     if isinstance(message, tuple):
                         pongs.append(message)
@@ -782,7 +781,8 @@ class RingloadTest(unittest.TestCase):
                     send("", 10)
                     if pongs:  # Of two pings that come at once the first may stay unanswered.
                         send("x" * 125, 9)
-            with self.subTest(flags=flags), MessageServer("ws", behave) as server:
+            with self.subTest(flags=flags), \
+                    MessageServer("ws", behave, frame("hello", 9)) as server:
                 report = self.load(server, "--connections", 1, "--rate", 200, "--requests", 50,
                                    *flags, code=0)
             self.assertEqual(50, report["answered"])
