@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "engine/http/head.h"
+#include "engine/http/media.h"
 #include "engine/http/request.h"
 #include "engine/serve/endpoint.h"
+#include "engine/ws/handshake.h"
 #include "tests/unit/http/twins.h"
 
 namespace ringrpc::fuzz {
@@ -221,12 +223,21 @@ HttpAnswer refused(const Asked& asked, bool closes) {
 HttpAnswer served(const Asked& asked, std::string_view body, const ServerModel& server) {
   const http::Request& head = asked.head;
   if (asked.admission.target == serve::Target::rpc) {
-    const Answer said = answer_of(body, server.rpc);
+    const bool events = head.accept.present() && http::accepts_event_stream(head);
+    ModelLimits rules = server.rpc;
+    rules.events = events;
+    const Answer said = answer_of(body, rules);
     std::vector<std::string> fields;
     if (said.has_body) fields.emplace_back("Content-Type: application/json");
     HttpAnswer answer = make_answer(said.has_body ? 200 : 204, said.body, said.has_body,
                                     std::move(fields), &head, head.close);
     answer.started = said.started;
+    answer.said.cancels = said.cancels;
+    if (!said.late.empty()) {
+      answer.said = said;
+      answer.events = events && !said.is_batch;
+      answer.old_http = head.version_minor == 0;
+    }
     return answer;
   }
   if (asked.admission.target == serve::Target::options) {
@@ -271,7 +282,9 @@ class Talk {
   Talk(std::string_view stream, const ServerModel& server) : rest_(stream), server_(server) {}
 
   Conversation run() {
+    const std::size_t size = rest_.size();
     while (request()) continue;
+    out_.frames_at = size - rest_.size();
     return std::move(out_);
   }
 
@@ -290,12 +303,13 @@ class Talk {
     if (result.status == http::HeadStatus::incomplete) return false;
     if (result.status == http::HeadStatus::refused) return add(broken(result.http_status), false);
     static const http::HostPolicy hosts;
-    static const serve::Mount mount = plain_mount();
+    static const serve::Mount mount{.path = "/rpc"};
     const serve::Admission admission =
         serve::admit(head, hosts, {&mount, 1}, server_.message_size_max);
     const Asked asked{head, admission};
     rest_.remove_prefix(head.head_size);
     if (admission.target == serve::Target::none) return refuse(asked);
+    if (admission.target == serve::Target::websocket) return upgrade(asked);
     if (head.chunked) return chunked(asked);
     out_.may_continue = head.expect_continue && head.content_length != 0;
     if (rest_.size() < head.content_length) return false;
@@ -306,11 +320,25 @@ class Talk {
 
   bool refuse(const Asked& asked) {
     const http::Request& head = asked.head;
-    const bool ends = head.chunked || (head.content_length != 0 && head.expect_continue) ||
+    // A handshake that is none is a doubt about what follows.
+    const bool ends = asked.admission.status == 400 || head.chunked ||
+                      (head.content_length != 0 && head.expect_continue) ||
                       head.content_length > server_.drain_size_max;
     if (!add(refused(asked, head.close || ends), false)) return false;
     rest_.remove_prefix(std::min<std::size_t>(rest_.size(), head.content_length));
     return true;
+  }
+
+  bool upgrade(const Asked& asked) {
+    char accept[ws::accept_size];
+    ws::write_accept(asked.head.find("sec-websocket-key"), accept);
+    add(make_answer(101, {}, false,
+                    {"Upgrade: websocket", "Connection: Upgrade",
+                     "Sec-WebSocket-Accept: " + std::string(accept, ws::accept_size)},
+                    nullptr, false),
+        true);
+    out_.upgraded = true;
+    return false;
   }
 
   bool chunked(const Asked& asked) {
@@ -352,12 +380,6 @@ class Talk {
 
 Chunked read_chunked(std::string_view bytes, std::uint64_t body_max) {
   return ChunkReader(bytes, body_max).read();
-}
-
-serve::Mount plain_mount() {
-  serve::Mount mount{.path = "/rpc"};
-  mount.options.websocket = false;
-  return mount;
 }
 
 Conversation converse(std::string_view stream, const ServerModel& server) {

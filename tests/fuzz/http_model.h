@@ -40,6 +40,10 @@ struct HttpAnswer {
   bool closes = false;
   bool may_continue = false;  // "100 Continue" may come before it
   bool counts = false;        // as a request
+  // What is said of the message, when some of it is said later: the body is one of several then.
+  Answer said = {};
+  bool events = false;    // and may be an event stream,
+  bool old_http = false;  // in HTTP/1.0
   std::map<std::string, std::uint64_t> started;
 };
 
@@ -47,10 +51,10 @@ struct Conversation {
   std::vector<HttpAnswer> answers;
   // Behind the last answer: a head that wants to be told to continue, whose body is not whole.
   bool may_continue = false;
+  // The last answer agrees to become a WebSocket: from here on there are frames.
+  bool upgraded = false;
+  std::size_t frames_at = 0;
 };
-
-// What is served: HTTP alone.
-serve::Mount plain_mount();
 
 // Returns: what the bytes are answered, as far as they are whole requests.
 Conversation converse(std::string_view stream, const ServerModel& server);

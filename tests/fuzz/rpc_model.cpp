@@ -1,14 +1,13 @@
 #include "tests/fuzz/rpc_model.h"
 
 #include <ringrpc/limits.h>
-#include <ringrpc/server_handlers.h>
 
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
-#include "engine/base/assert.h"
+#include "tests/fuzz/late_model.h"
+#include "tests/support/add_method.h"
 
 namespace ringrpc::fuzz {
 namespace {
@@ -30,16 +29,6 @@ struct Blob {
 
 constexpr std::uint32_t blob_max = 100'000;
 
-template <typename F>
-void add(rpc::Registry& registry, std::string name, F handler) {
-  auto method = std::make_unique<rpc::Method>();
-  method->name = std::move(name);
-  method->invoke = &handlers::invoke<F>;
-  method->state = new F(std::move(handler));
-  method->destroy = [](void* state) { delete static_cast<F*>(state); };
-  RINGRPC_ASSERT(registry.add(std::move(method)).ok());
-}
-
 // --- The model -----------------------------------------------------------------------------------
 
 std::string success(const std::string& result, std::string_view id) {
@@ -60,6 +49,8 @@ constexpr const char* invalid_request = R"({"code":-32600,"message":"Invalid Req
 constexpr const char* parse_error = R"({"code":-32700,"message":"Parse error"})";
 constexpr const char* method_not_found = R"({"code":-32601,"message":"Method not found"})";
 constexpr const char* internal_error = R"({"code":-32603,"message":"Internal error"})";
+constexpr const char* no_event_stream =
+    R"({"code":-31009,"message":"Not allowed","data":{"reason":"no_event_stream"}})";
 constexpr const char* reply_too_large =
     R"({"code":-31004,"message":"Reply too large","data":{"reason":"reply_size_max"}})";
 constexpr const char* batch_too_large =
@@ -129,8 +120,70 @@ __int128 number_of(const Value& value) {
 struct Outcome {
   bool good = true;
   std::string value;
+  bool late = false;
+  std::string or_value = {};
+  bool endless = false;
 };
 Outcome error_of(std::string object) { return {false, std::move(object)}; }
+
+// What asks for the token of an id is answered null.
+Outcome run_cancel(const Message& call, std::vector<std::string>& cancels) {
+  const Value* id = nullptr;
+  for (std::size_t i = 0; call.params != nullptr && i < call.params->items.size(); ++i) {
+    const bool by_place = call.params->is(Kind::array);
+    if (id == nullptr && (by_place ? i == 0 : call.params->names[i] == "id")) {
+      id = &call.params->items[i];
+    }
+  }
+  if (id == nullptr || !(id->is(Kind::string) || id->is(Kind::number) || id->is(Kind::null))) {
+    return error_of(invalid_params("", "id must be a string or a number"));
+  }
+  cancels.emplace_back(id->raw);
+  return {true, "null"};
+}
+
+Outcome late(std::string value) { return {.value = std::move(value), .late = true}; }
+
+// What late_model.h's methods answer, as it stands when nothing stops them.
+// Returns: nothing when there is no such method. `hears`: the call's peer takes notifications.
+std::optional<Outcome> run_late(const Message& call, bool hears, bool two_way) {
+  std::vector<const Value*> in;
+  std::string wrong;
+  const std::string& name = call.method;
+  const auto wrong_or = [&wrong](Outcome outcome) {
+    if (wrong.empty()) return outcome;
+    return Outcome{.good = false, .value = wrong, .late = outcome.late};
+  };
+  if (name == "hold") return late(R"("held")");
+  if (name == "drop") return Outcome{.good = false, .value = internal_error, .late = true};
+  if (name == "later") {
+    wrong = find_members(call.params, {"ms"}, &check_uint32, in);
+    return wrong_or(late(R"("later")"));
+  }
+  if (name == "waits") {
+    wrong = find_members(call.params, {"times", "ms"}, &check_uint32, in);
+    return wrong_or(late(R"("waited")"));
+  }
+  if (name == "ticks") {
+    wrong = find_members(call.params, {"count", "ms", "bytes"}, &check_uint32, in);
+    if (!wrong.empty()) return wrong_or(late({}));
+    const std::uint64_t count = std::min(integer_of(in[0]->raw).magnitude, ticks_max);
+    return late(R"({"s":0,"n":)" + std::to_string(count) + "}");
+  }
+  if (name == "publish") {
+    wrong = find_members(call.params, {"topic"}, &check_string, in);
+    return wrong_or({.value = "true"});
+  }
+  if (name != "subscribe" && name != "unsubscribe") return std::nullopt;
+  wrong = find_members(call.params, {"topic"}, &check_string, in);
+  if (!wrong.empty()) return wrong_or(late({}));
+  Outcome outcome = late("true");
+  outcome.or_value = "false";
+  if (name == "unsubscribe") return outcome;
+  if (!hears) return Outcome{.good = false, .value = no_event_stream, .late = true};
+  outcome.endless = !two_way;
+  return outcome;
+}
 
 // Returns: nothing when there is no such method.
 std::optional<Outcome> run(const Message& call) {
@@ -175,7 +228,8 @@ struct Building {
   // Appends an entry that is wanted whatever its size: nothing runs behind one that crosses.
   void append(const std::string& entry) {
     spent = spent || crosses(entry);
-    if (is_batch) answer.body += answer.has_body ? "," : "[";
+    if (is_batch) answer.body += answer.entries.empty() ? "[" : ",";
+    answer.entries.push_back(entry);
     answer.body += entry;
     answer.has_body = true;
   }
@@ -202,7 +256,12 @@ void Building::add(const Message& message) {
   }
   const bool params_fit = message.params == nullptr || message.params->is(Kind::array) ||
                           message.params->is(Kind::object);
+  const bool hears = limits.two_way || (limits.events && !is_batch && is_call);
   std::optional<Outcome> outcome = message.method_too_long ? std::nullopt : run(message);
+  if (!outcome.has_value() && limits.late) outcome = run_late(message, hears, limits.two_way);
+  if (message.method == "rpc.cancel") {
+    outcome = params_fit ? run_cancel(message, answer.cancels) : Outcome{};
+  }
   if (!outcome.has_value()) {
     if (is_call) append(failure(method_not_found, message.id));
     return;
@@ -214,17 +273,25 @@ void Building::add(const Message& message) {
   }
   ++answer.started[message.method];
   if (!is_call) return;
-  const std::string entry =
-      outcome->good ? success(outcome->value, message.id) : failure(outcome->value, message.id);
+  const auto said = [&](const std::string& value) {
+    return outcome->good ? success(value, message.id) : failure(value, message.id);
+  };
+  const std::string entry = said(outcome->value);
+  if (outcome->late) {
+    answer.has_body = true;
+    answer.late.push_back({.id = std::string(message.id),
+                           .text = entry,
+                           .or_text = outcome->or_value.empty() ? "" : said(outcome->or_value),
+                           .endless = outcome->endless});
+    return;
+  }
   // A method's own answer must fit; what the engine says of one that threw needs not.
   const bool fits = !crosses(entry) || outcome->value == internal_error;
   append(fits ? entry : failure(reply_too_large, message.id));
   spent = spent || !fits;
 }
 
-Answer refusal(const char* error) {
-  return {.body = failure(error, {}), .has_body = true, .started = {}};
-}
+Answer refusal(const char* error) { return {.body = failure(error, {}), .has_body = true}; }
 
 }  // namespace
 
@@ -280,29 +347,31 @@ Answer answer_of(std::string_view text, const ModelLimits& limits) {
   if (value->items.size() > limits.batch_length_max) return refusal(batch_too_large);
   Building batch{.limits = limits, .is_batch = true};
   for (const Value& item : value->items) batch.add(judge(item));
-  if (batch.answer.has_body) batch.answer.body += "]";
+  batch.answer.is_batch = true;
+  if (!batch.answer.entries.empty()) batch.answer.body += "]";
   return batch.answer;
 }
 
 void add_methods(rpc::Registry& registry) {
-  add(registry, "sum", [](const Sum& in) -> Result<std::int64_t> {
+  using testing::add_method;
+  add_method(registry, "sum", [](const Sum& in) -> Result<std::int64_t> {
     std::int64_t total = 0;
     if (__builtin_add_overflow(in.a, in.b, &total)) {
       return Error{.code = 1002, .message = "Over\"flow", .data = {}};
     }
     return total;
   });
-  add(registry, "text", [](const Text& in) { return in.text; });
-  add(registry, "echo", [](Call& call, Reply& reply) {
+  add_method(registry, "text", [](const Text& in) { return in.text; });
+  add_method(registry, "echo", [](Call& call, Reply& reply) {
     reply.result().raw(call.params().exists() ? call.params().raw() : "null");
   });
-  add(registry, "blob",
-      [](const Blob& in) { return std::string(std::min(in.bytes, blob_max), 'x'); });
-  add(registry, "nothing", []() {});
-  add(registry, "fail", []() -> Result<std::int64_t> {
+  add_method(registry, "blob",
+             [](const Blob& in) { return std::string(std::min(in.bytes, blob_max), 'x'); });
+  add_method(registry, "nothing", []() {});
+  add_method(registry, "fail", []() -> Result<std::int64_t> {
     return Error{.code = 1001, .message = "failed", .data = "[ 1 ]"};
   });
-  add(registry, "crash", []() -> std::int64_t { throw std::runtime_error("fuzzed"); });
+  add_method(registry, "crash", []() -> std::int64_t { throw std::runtime_error("fuzzed"); });
 }
 
 }  // namespace ringrpc::fuzz

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/rpc/table.h"
 #include "tests/fuzz/reference.h"
@@ -32,12 +33,26 @@ struct ModelLimits {
   std::uint32_t batch_length_max = 0;
   std::uint32_t reply_size_max = 0;
   bool two_way = false;  // a response that comes is dropped
+  bool late = false;     // late_model.h's methods are there, too
+  bool events = false;   // the peer takes an event stream for a call alone
+};
+
+// What is said later to one call. Serial numbers in it are 0.
+struct LateEntry {
+  std::string id;
+  std::string text;
+  std::string or_text = {};  // as good, unless empty
+  bool endless = false;      // nothing is said until somebody ends it
 };
 
 struct Answer {
-  std::string body;
+  std::string body;  // without what is said later
   bool has_body = false;
-  std::map<std::string, std::uint64_t> started;  // handlers, by method
+  std::map<std::string, std::uint64_t> started = {};  // handlers, by method
+  bool is_batch = false;
+  std::vector<std::string> entries = {};  // of a batch: what is said at once, in order
+  std::vector<LateEntry> late = {};
+  std::vector<std::string> cancels = {};  // ids of calls that it wants to stop
 };
 
 Answer answer_of(std::string_view text, const ModelLimits& limits);

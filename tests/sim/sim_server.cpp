@@ -5,21 +5,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/serve/server_impl.h"
 #include "tests/spec/methods.h"
+#include "tests/support/server_door.h"
 
-namespace ringrpc {
-
-// The server's own table, host policy and options, which the public door does not show: an explicit
-// instantiation may name a private member.
-template <auto Member>
-struct Door {
-  friend auto& impl_of(Server& server) { return *(server.*Member); }
-};
-auto& impl_of(Server& server);
-template struct Door<&Server::impl_>;
-
-namespace sim {
+namespace ringrpc::sim {
 namespace {
 
 constexpr std::uint64_t ns_per_ms = 1'000'000;
@@ -38,14 +27,13 @@ SimServer::SimServer(const std::map<std::string, std::string>& settings,
   EXPECT_EQ(testing::read_options(settings, options, served), "");
   server_ = std::make_unique<Server>(options);
   EXPECT_TRUE(testing::add_methods(*server_, served, options.reply_size_max)) << served.methods;
-  auto& impl = impl_of(*server_);
-  serve::WorkerOptions worker = impl.worker_options();
+  serve::WorkerOptions worker = testing::worker_options_of(*server_);
   worker.receive_buffers = 16;
   worker.receive_buffer_size = 1024;
   worker.segments = std::max(64u, 2 * connections_max);
   worker.reply_slabs = 4;
   worker.doors = {{}, {.protocol = serve::Protocol::lines}};
-  worker_ = std::make_unique<FakeWorker>(worker, impl.shared);
+  worker_ = std::make_unique<FakeWorker>(worker, testing::shared_of(*server_));
   EXPECT_TRUE(worker_->start({}).ok());
 }
 
@@ -83,11 +71,11 @@ void SimServer::pass(std::uint64_t ms) {
 }
 
 void SimServer::begin_stop() {
-  impl_of(*server_).shared.phase.store(serve::Phase::stopping, std::memory_order_release);
+  testing::shared_of(*server_).phase.store(serve::Phase::stopping, std::memory_order_release);
 }
 
 std::map<std::string, std::uint64_t> SimServer::calls() {
-  const std::vector<std::string> names = impl_of(*server_).registry.slot_names();
+  const std::vector<std::string> names = testing::shared_of(*server_).registry->slot_names();
   std::map<std::string, std::uint64_t> started;
   for (std::uint32_t slot = 0; slot < names.size(); ++slot) {
     for (std::size_t at = 0; at < worker_->endpoints().count(); ++at) {
@@ -113,5 +101,4 @@ std::string SimServer::check_baseline() {
   return {};
 }
 
-}  // namespace sim
-}  // namespace ringrpc
+}  // namespace ringrpc::sim
