@@ -8,75 +8,12 @@
 
 #include "engine/base/assert.h"
 #include "engine/json/text.h"
+#include "engine/rpc/envelope_names.h"
 #include "engine/rpc/envelope_twin.h"
 
 namespace ringrpc::rpc {
 
 namespace {
-
-// The members of a message that mean something, as bits.
-constexpr std::uint32_t member_none = 0;
-constexpr std::uint32_t member_jsonrpc = 1;
-constexpr std::uint32_t member_id = 2;
-constexpr std::uint32_t member_method = 4;
-constexpr std::uint32_t member_params = 8;
-constexpr std::uint32_t member_all = 15;
-constexpr std::uint32_t member_answer = 16;  // `result` or `error`
-
-// A name and its closing quote as they lie in memory. With the quote, one comparison of a loaded
-// word decides: a name that ends earlier has its quote where a letter is expected.
-consteval std::uint64_t name_word(std::string_view quoted) {
-  std::uint64_t word = 0;
-  for (std::size_t i = 0; i < quoted.size(); ++i) {
-    word |= std::uint64_t{static_cast<unsigned char>(quoted[i])} << (8 * i);
-  }
-  return word;
-}
-
-consteval std::uint64_t first_bytes(std::uint32_t count) {
-  return ~std::uint64_t{0} >> (64 - 8 * count);
-}
-
-// Returns: which member the name is whose first byte, behind the quote, is at `name`.
-inline std::uint32_t member_of(const char* name) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, name, sizeof(word));
-  if (word == name_word("jsonrpc\"")) return member_jsonrpc;
-  const std::uint64_t seven = word & first_bytes(7);
-  if (seven == name_word("method\"")) return member_method;
-  if (seven == name_word("params\"")) return member_params;
-  if ((word & first_bytes(3)) == name_word("id\"")) return member_id;
-  if (seven == name_word("result\"")) return member_answer;
-  if ((word & first_bytes(6)) == name_word("error\"")) return member_answer;
-  return member_none;
-}
-
-// The same for a name that may be spelled with escapes.
-[[gnu::cold, gnu::noinline]] std::uint32_t escaped_member_of(json::Walk walk,
-                                                             const std::uint32_t* name) {
-  const std::string_view raw(walk.text + *name + 1, json::end_before(walk, name + 1) - 1);
-  if (raw.find('\\') == std::string_view::npos) return member_none;
-  char room[7];
-  const std::size_t size = json::unescape(raw, room, sizeof(room));
-  if (size > sizeof(room)) return member_none;
-  const std::string_view spelled(room, size);
-  if (spelled == "jsonrpc") return member_jsonrpc;
-  if (spelled == "id") return member_id;
-  if (spelled == "method") return member_method;
-  if (spelled == "params") return member_params;
-  return spelled == "result" || spelled == "error" ? member_answer : member_none;
-}
-
-[[gnu::cold, gnu::noinline]] bool is_version_with_escapes(json::Walk walk,
-                                                          const std::uint32_t* value,
-                                                          const std::uint32_t* after) {
-  const char* const token = walk.text + *value;
-  if (*token != '"') return false;
-  const char* const end = json::end_before(walk, after);
-  char version[3];
-  return json::unescape({token + 1, end - 1}, version, sizeof(version)) == sizeof(version) &&
-         std::memcmp(version, "2.0", sizeof(version)) == 0;
-}
 
 // Fills in what a message left out, and its kind. An invalid one keeps its id, for the error's
 // sake.
@@ -164,7 +101,7 @@ ReadResult Reader::read(const char* text, std::uint32_t size) {
     return {ReadStatus::parse_error, 0};
   }
   if (text[*first] == '{') [[likely]] {
-    const std::uint32_t* const after = read_message(walk, first, envelopes_[0]);
+    const std::uint32_t* const after = read_single(walk, first);
     if (after != walk.end) [[unlikely]]
       return {ReadStatus::parse_error, 0};
     return {ReadStatus::single, 1};
@@ -197,35 +134,99 @@ struct Reader::Message {
   const json::Walk walk;
   Envelope& out;
   std::uint32_t seen = 0;
-  std::uint32_t faults = 0;  // the members that make the envelope invalid
+  std::uint32_t faults = 0;              // the members that make the envelope invalid
+  std::uint32_t seen_before_params = 0;  // the members up to them, once they have come
 };
 
 const std::uint32_t* Reader::read_message(json::Walk walk, const std::uint32_t* at, Envelope& out) {
-  const char* const text = walk.text;
   Message message{walk, out};
-  out.first = static_cast<std::uint32_t>(at - index_.positions());
-  if (text[*++at] == '}') [[unlikely]] {
-    ++at;
-  } else {
-    for (;;) {
-      if (text[at[0]] != '"' || text[at[1]] != ':') return nullptr;
-      std::uint32_t member = member_of(text + at[0] + 1);
-      if (member == member_none && index_.has_backslash()) [[unlikely]] {
-        member = escaped_member_of(walk, at);
-      }
-      at = take_member(member, at + 2, message);
-      if (at == nullptr) return nullptr;
-      const char next = text[*at++];
-      if (next == ',') continue;
-      if (next == '}') break;
-      return nullptr;
-    }
+  return read_members(at, message);
+}
+
+const std::uint32_t* Reader::read_single(json::Walk walk, const std::uint32_t* first) {
+  Message message{walk, envelopes_[0]};
+  Prefix& place = prefixes_.place(walk.text);
+  if (*first == 0 && place.begins(walk.text, index_.size()) && !index_.has_backslash()) [[likely]] {
+    return read_known(place, first, message);
   }
-  out.end = static_cast<std::uint32_t>(at - index_.positions());
+  const std::uint32_t* const after = read_members(first, message);
+  constexpr std::uint32_t wanted = member_method | member_params;
+  if (after == walk.end && (message.seen_before_params & (wanted | member_id)) == wanted) {
+    remember(place, message);
+  }
+  return after;
+}
+
+// The message from its params on: how it begins was read before.
+inline const std::uint32_t* Reader::read_known(const Prefix& known, const std::uint32_t* at,
+                                               Message& message) {
+  message.out.first = 0;
+  message.out.method = {message.walk.text + known.method_at, known.method_size};
+  message.out.method_too_long = false;
+  message.seen = known.seen;
+  at = take_params(at + known.entries, message);
+  if (at == nullptr) return nullptr;
+  if (message.walk.text[at[0]] == ',' && is_id(message.walk.text + at[1])) [[likely]] {
+    message.seen |= member_id;
+    at = take_id(at + 3, message);
+    if (at == nullptr) return nullptr;
+  }
+  return read_more(at, message);
+}
+
+// Keeps how a message begins whose params are behind its method, and its id behind both.
+[[gnu::noinline]] void Reader::remember(Prefix& place, const Message& message) const {
+  const Envelope& read = message.out;
+  const char* const text = message.walk.text;
+  if (read.kind != EnvelopeKind::call && read.kind != EnvelopeKind::notification) return;
+  if (index_.positions()[0] != 0 || index_.has_backslash() || read.method_too_long) return;
+  const std::uint32_t size = index_.positions()[read.params_first - 1] + 1;
+  if (size < Prefix::size_min || size > Prefix::size_max) return;
+  std::memcpy(place.bytes, text, size);
+  place.size = static_cast<std::uint8_t>(size);
+  place.entries = static_cast<std::uint8_t>(read.params_first);
+  place.seen = static_cast<std::uint8_t>(message.seen_before_params);
+  place.method_at = static_cast<std::uint8_t>(read.method.data() - text);
+  place.method_size = static_cast<std::uint8_t>(read.method.size());
+}
+
+// From the message's `{` on.
+inline const std::uint32_t* Reader::read_members(const std::uint32_t* at, Message& message) {
+  message.out.first = static_cast<std::uint32_t>(at - index_.positions());
+  if (message.walk.text[*++at] == '}') [[unlikely]] {
+    return finish(at + 1, message);
+  }
+  at = read_member(at, message);
+  return at != nullptr ? read_more(at, message) : nullptr;
+}
+
+inline const std::uint32_t* Reader::read_member(const std::uint32_t* at, Message& message) {
+  const char* const text = message.walk.text;
+  if (text[at[0]] != '"' || text[at[1]] != ':') return nullptr;
+  std::uint32_t member = member_of(text + at[0] + 1);
+  if (member == member_none && index_.has_backslash()) [[unlikely]] {
+    member = escaped_member_of(message.walk, at);
+  }
+  return take_member(member, at + 2, message);
+}
+
+// From behind a member on.
+inline const std::uint32_t* Reader::read_more(const std::uint32_t* at, Message& message) {
+  for (;;) {
+    const char next = message.walk.text[*at++];
+    if (next == '}') return finish(at, message);
+    if (next != ',') return nullptr;
+    at = read_member(at, message);
+    if (at == nullptr) return nullptr;
+  }
+}
+
+inline const std::uint32_t* Reader::finish(const std::uint32_t* at, Message& message) const {
+  message.out.end = static_cast<std::uint32_t>(at - index_.positions());
   if (((message.seen ^ member_all) | message.faults) == 0) [[likely]] {
-    out.kind = EnvelopeKind::call;
+    message.out.kind = EnvelopeKind::call;
   } else {
-    complete(message.seen, message.faults, out);
+    complete(message.seen, message.faults, message.out);
   }
   return at;
 }
@@ -326,6 +327,7 @@ inline const std::uint32_t* Reader::take_params(const std::uint32_t* value, Mess
     after = json::skip_value(message.walk, value);
   }
   if (after == nullptr) return nullptr;
+  message.seen_before_params = message.seen;
   message.out.params_first = static_cast<std::uint32_t>(value - index_.positions());
   message.out.params_end = static_cast<std::uint32_t>(after - index_.positions());
   return after;

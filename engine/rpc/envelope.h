@@ -10,6 +10,7 @@
 #include "engine/base/status.h"
 #include "engine/json/index.h"
 #include "engine/json/walk.h"
+#include "engine/rpc/prefix_memo.h"
 
 namespace ringrpc::rpc {
 
@@ -101,8 +102,16 @@ class Reader {
 
   ReadResult read_scalar();
   ReadResult read_batch(json::Walk walk);
+  // Of the text that is one message.
+  const std::uint32_t* read_single(json::Walk walk, const std::uint32_t* first);
   // Requires: `at` is the entry of a `{`. Returns: one past its `}`, or nullptr.
   const std::uint32_t* read_message(json::Walk walk, const std::uint32_t* at, Envelope& out);
+  const std::uint32_t* read_known(const Prefix& known, const std::uint32_t* at, Message& message);
+  void remember(Prefix& place, const Message& message) const;
+  const std::uint32_t* read_members(const std::uint32_t* at, Message& message);
+  const std::uint32_t* read_member(const std::uint32_t* at, Message& message);
+  const std::uint32_t* read_more(const std::uint32_t* at, Message& message);
+  const std::uint32_t* finish(const std::uint32_t* at, Message& message) const;
   // Each walks over its member's value. Returns: one past it, or nullptr.
   const std::uint32_t* take_member(std::uint32_t member, const std::uint32_t* value,
                                    Message& message);
@@ -113,6 +122,7 @@ class Reader {
   [[gnu::cold, gnu::noinline]] std::string_view unescape_method(std::string_view raw);
 
   json::Index index_;
+  PrefixMemo prefixes_;
   std::unique_ptr<Envelope[]> envelopes_;  // one more than a batch may have, for what is over
   std::unique_ptr<char[]> methods_;
   std::size_t methods_size_ = 0;
