@@ -3,6 +3,8 @@
 #include <ringrpc/limits.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 
 #include "engine/http/chars.h"
 #include "engine/http/media.h"
@@ -22,14 +24,26 @@ struct FixedPath {
 constexpr FixedPath fixed_paths[] = {
     {"/healthz", Target::health}, {"/readyz", Target::ready}, {"/metrics", Target::metrics}};
 
-Admission refused(std::uint16_t status, rpc::ErrorCode code, base::Counter counter,
+Admission refused(std::uint16_t status, Refusal reason, base::Counter counter,
                   std::string_view allow = {}) {
-  return {
-      .target = Target::none, .status = status, .code = code, .counter = counter, .allow = allow};
+  return {.target = Target::none,
+          .status = status,
+          .code = rpc::ErrorCode::invalid_request,
+          .counter = counter,
+          .allow = allow,
+          .reason = reason};
+}
+
+Admission refuse_method(std::string_view allow) {
+  return refused(405, Refusal::method, base::Counter::bad_routes, allow);
+}
+
+Admission refused_by_code(std::uint16_t status, rpc::ErrorCode code, base::Counter counter) {
+  return {.target = Target::none, .status = status, .code = code, .counter = counter};
 }
 
 Admission refuse_size() {
-  return refused(413, rpc::ErrorCode::request_too_large, base::Counter::limit_message_size);
+  return refused_by_code(413, rpc::ErrorCode::request_too_large, base::Counter::limit_message_size);
 }
 
 bool is_target(char c) { return http::is_class(c, http::chars::target); }
@@ -48,17 +62,18 @@ Admission admit_method(const http::Request& head, Target target) {
   if (head.method == http::Method::options) return {.target = Target::options, .allow = allow};
   const bool reads = head.method == http::Method::get || head.method == http::Method::head;
   if (reads && target != Target::rpc) return {.target = target};
-  return refused(405, rpc::ErrorCode::invalid_request, base::Counter::bad_routes, allow);
+  return refuse_method(allow);
 }
 
 Admission admit_post(const http::Request& head, const EndpointOptions& options,
                      std::uint32_t message_size_max) {
-  if (http::media_type(head.view(head.content_type)) != http::MediaType::json ||
-      head.content_encoded) [[unlikely]] {
-    return refused(415, rpc::ErrorCode::invalid_request, base::Counter::bad_media);
+  const bool json = http::media_type(head.view(head.content_type)) == http::MediaType::json;
+  if (!json || head.content_encoded) [[unlikely]] {
+    return refused(415, json ? Refusal::content_coding : Refusal::media_type,
+                   base::Counter::bad_media);
   }
   if (options.check_accept && head.accept.present() && !http::accepts_json(head)) [[unlikely]] {
-    return refused(406, rpc::ErrorCode::invalid_request, base::Counter::bad_media);
+    return refused(406, Refusal::accept, base::Counter::bad_media);
   }
   if (head.content_length > message_size_max) [[unlikely]]
     return refuse_size();
@@ -94,11 +109,11 @@ ws::UpgradeVerdict check_upgrade(const http::Request& head) {
       return {};
     case ws::UpgradeVerdict::accepted:
       if (may_upgrade) return {.target = Target::websocket};
-      return refused(405, rpc::ErrorCode::invalid_request, base::Counter::bad_routes, post_only);
+      return refuse_method(post_only);
     case ws::UpgradeVerdict::malformed:
-      return refused(400, rpc::ErrorCode::invalid_request, base::Counter::bad_heads);
+      return refused(400, Refusal::websocket_handshake, base::Counter::bad_heads);
     case ws::UpgradeVerdict::bad_version:
-      return refused(426, rpc::ErrorCode::invalid_request, base::Counter::bad_routes);
+      return refused(426, Refusal::websocket_version, base::Counter::bad_routes);
   }
   return {};
 }
@@ -131,10 +146,26 @@ Admission admit_path(const http::Request& head, std::span<const Mount> mounts,
   if (head.method == http::Method::options && head.view(head.target) == "*") {
     return {.target = Target::options, .allow = "GET, HEAD, POST, OPTIONS"};
   }
-  return refused(404, rpc::ErrorCode::invalid_request, base::Counter::bad_routes);
+  return refused(404, Refusal::path, base::Counter::bad_routes);
 }
 
+// By Refusal.
+constexpr std::string_view refusal_names[] = {"",
+                                              "path",
+                                              "method",
+                                              "accept",
+                                              "media_type",
+                                              "content_coding",
+                                              "websocket_version",
+                                              "websocket_handshake"};
+static_assert(std::size(refusal_names) ==
+              static_cast<std::size_t>(Refusal::websocket_handshake) + 1);
+
 }  // namespace
+
+std::string_view refusal_name(Refusal reason) {
+  return refusal_names[static_cast<std::size_t>(reason)];
+}
 
 std::string check_mount_path(std::string_view path) {
   if (path.empty() || path.front() != '/') return "a path begins with a slash";
@@ -153,7 +184,7 @@ Admission admit(const http::Request& head, const http::HostPolicy& hosts,
   const bool own_origin =
       http::origin_allowed(origin, hosts) && (!head.origin.present() || !origin.empty());
   if (!http::host_allowed(head.view(head.host), hosts) || !own_origin) [[unlikely]] {
-    return refused(403, rpc::ErrorCode::not_allowed, base::Counter::bad_hosts);
+    return refused_by_code(403, rpc::ErrorCode::not_allowed, base::Counter::bad_hosts);
   }
   return admit_path(head, mounts, message_size_max, may_upgrade);
 }

@@ -38,6 +38,21 @@ enum class Target : std::uint8_t {
   none,       // refused
 };
 
+// What an error says of its cause where the code does not.
+enum class Refusal : std::uint8_t {
+  by_code,  // the code has a reason of its own
+  path,
+  method,
+  accept,
+  media_type,
+  content_coding,
+  websocket_version,
+  websocket_handshake,
+};
+
+// Returns: `reason` in the error's data; empty for by_code.
+std::string_view refusal_name(Refusal reason);
+
 // What is done with a request whose head is whole.
 struct Admission {
   Target target = Target::none;
@@ -47,6 +62,7 @@ struct Admission {
   base::Counter counter = base::Counter::bad_routes;
   std::string_view allow = {};  // for Allow: the methods that the path has
   bool null_id = true;          // whether the error says id null
+  Refusal reason = Refusal::by_code;
 };
 
 // Decides on a head. Requires: the head was accepted by http::parse_head. Where there is no

@@ -78,10 +78,13 @@ Origin origin_of(const Request& request, const Peer& peer) {
 }
 
 // The JSON-RPC error that a refusal of the transport carries (its message was not read: id null).
-std::string refusal_body(rpc::ErrorCode code, bool null_id) {
+std::string refusal_body(const Admission& admission) {
   std::string body = R"({"jsonrpc":"2.0","error":)";
-  body += rpc::error_object(code);
-  body += null_id ? R"(},"id":null})" : "}}";
+  body += rpc::error_object(admission.code);
+  if (admission.reason != Refusal::by_code) {
+    body.append(R"(,"data":{"reason":")").append(refusal_name(admission.reason)).append("\"}");
+  }
+  body += admission.null_id ? R"(},"id":null})" : "}}";
   return body;
 }
 
@@ -149,7 +152,7 @@ bool Responder::answer_plain(OutList& out, Request& request) {
 bool Responder::answer_refused(OutList& out, Request& request) {
   const Admission& admission = request.admission;
   options_.counters->add(admission.counter);
-  const std::string body = refusal_body(admission.code, admission.null_id);
+  const std::string body = refusal_body(admission);
   if (request.protocol == Protocol::lines) return write_line(*options_.outbox, out, body);
   http::ResponseHead head;
   head.status = admission.status;

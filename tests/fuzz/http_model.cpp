@@ -3,7 +3,10 @@
 #include <ringrpc/limits.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "engine/http/head.h"
@@ -207,6 +210,23 @@ HttpAnswer make_answer(int status, const std::string& body, bool has_body,
 
 HttpAnswer broken(int status) { return make_answer(status, {}, false, {}, nullptr, true); }
 
+// What the error of a refusal says beside its code.
+std::string data_of(const Asked& asked) {
+  static const std::map<int, std::string> reasons = {{400, "websocket_handshake"},
+                                                     {404, "path"},
+                                                     {405, "method"},
+                                                     {406, "accept"},
+                                                     {426, "websocket_version"}};
+  std::string reason;
+  if (asked.admission.status == 415) {
+    const std::string_view type = asked.head.view(asked.head.content_type);
+    reason = http::media_type(type) == http::MediaType::json ? "content_coding" : "media_type";
+  } else if (const auto found = reasons.find(asked.admission.status); found != reasons.end()) {
+    reason = found->second;
+  }
+  return reason.empty() ? "" : R"(,"data":{"reason":")" + reason + "\"}";
+}
+
 HttpAnswer refused(const Asked& asked, bool closes) {
   const serve::Admission& admission = asked.admission;
   std::vector<std::string> fields{"Content-Type: application/json"};
@@ -216,7 +236,8 @@ HttpAnswer refused(const Asked& asked, bool closes) {
                   {"Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"});
   }
   const std::string body = R"({"jsonrpc":"2.0","error":)" +
-                           std::string(rpc::error_object(admission.code)) + R"(},"id":null})";
+                           std::string(rpc::error_object(admission.code)) + data_of(asked) +
+                           R"(},"id":null})";
   return make_answer(admission.status, body, true, std::move(fields), &asked.head, closes);
 }
 

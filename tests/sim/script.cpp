@@ -268,7 +268,10 @@ struct Maker {
     request.head_size = head.size();
     request.bytes = head + body;
     request.answer.status = media ? 415 : 404;
-    request.answer.body = error(-32600, "Invalid Request", "null");
+    request.answer.body =
+        reply(R"("error":{"code":-32600,"message":"Invalid Request","data":{"reason":")" +
+                  std::string(media ? "media_type" : "path") + R"("}})",
+              "null");
     request.answer.close = body.size() > 65536;
     return request;
   }

@@ -148,6 +148,25 @@ TEST(Endpoint, EachHeadIsAdmittedOrRefusedByTheTable) {
   }
 }
 
+TEST(Endpoint, ARefusalSaysWhatItIsFor) {
+  const std::string post = "POST /rpc HTTP/1.1\r\n";
+  const std::pair<std::string, std::string_view> cases[] = {
+      {"POST /nope HTTP/1.1\r\n", "path"},
+      {"PUT /rpc HTTP/1.1\r\n", "method"},
+      {"POST /metrics HTTP/1.1\r\n", "method"},
+      {post, "media_type"},
+      {post + "Content-Type: text/plain\r\nContent-Encoding: gzip\r\n", "media_type"},
+      {post + std::string(json) + "Content-Encoding: gzip\r\n", "content_coding"},
+      {post + std::string(json) + "Accept: text/html\r\n", "accept"},
+      {"GET /rpc HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: websocket\r\n", "websocket_version"},
+      {"GET /rpc HTTP/1.0\r\n" + std::string(upgrade), "websocket_handshake"},
+      {post + std::string(json) + "Content-Length: 1001\r\n", ""},
+      {post + std::string(json) + "Origin: null\r\n", ""}};
+  for (const auto& [head, reason] : cases) {
+    EXPECT_EQ(refusal_name(admission_of(head).reason), reason) << head;
+  }
+}
+
 TEST(Endpoint, OnlyLoopbackNamesAreServedOnALoopbackListener) {
   const std::string get = "GET /healthz HTTP/1.1\r\n";
   for (const char* host : {"localhost", "LOCALHOST:80", "127.0.0.1", "[::1]:65535"}) {
