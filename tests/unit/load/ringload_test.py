@@ -488,7 +488,7 @@ class RingloadTest(unittest.TestCase):
 
     def test_a_dead_server_leaves_requests_unsent(self):
         with FakeServer(lambda connection, requests: list(requests)) as server:
-            report = self.load(server, "--rate", 100, "--seconds", 30, "--timeout", 0.3,
+            report = self.load(server, "--rate", 100, "--seconds", 30, "--timeout", 1,
                                "--warmup", 0, "--connections", 2, code=1)
         self.assertEqual(report["errors"]["lost"], 2)
         self.assertGreater(report["errors"]["unsent"], 10)
