@@ -208,33 +208,49 @@ void InMemory::give_back(InMemoryContext& context) {
   context.busy.store(false, std::memory_order_release);
 }
 
+// Runs what is due and takes the answers that are there. Those that somebody wants belong to the
+// message at hand: its caller waits for them, so there are none between two messages.
+void InMemory::take_late(InMemoryContext& context, rpc::Message* message, JsonWriter* out) {
+  rpc::LateCalls& late = *context.late;
+  while (rpc::LateCall* call = late.expire(base::monotonic_ns())) {
+    context.counters.add(base::Counter::limit_call_timeout);
+    if (call->wanted && !call->told) {
+      RINGRPC_ASSERT(message != nullptr);
+      call->told = true;
+      --message->late_count;
+      context.answerer.add_error(*message, rpc::ErrorCode::timed_out, call->id(), *out);
+    }
+    late.raise(*call, StopReason::timed_out);
+  }
+  while (rpc::Post* post = late.take()) {
+    // Nobody takes notifications here, so none are made.
+    RINGRPC_ASSERT(post->kind == rpc::PostKind::answer);
+    rpc::LateCall& call = static_cast<rpc::LateCall&>(*post);
+    if (call.wanted && !call.told) {
+      RINGRPC_ASSERT(message != nullptr);
+      --message->late_count;
+      context.answerer.add_late(*message, call, *out);
+    }
+    late.release(call);
+  }
+}
+
 // The caller waits for the calls of its message that are answered later.
 void InMemory::finish_late(InMemoryContext& context, rpc::Message& message, JsonWriter& out) {
-  rpc::LateCalls& late = *context.late;
   // The table has done its part, and this may take long.
   base::Epochs::rest(context.reader);
-  while (message.late_count != 0) {
-    while (rpc::LateCall* call = late.expire(base::monotonic_ns())) {
-      context.counters.add(base::Counter::limit_call_timeout);
-      if (call->wanted && !call->told) {
-        call->told = true;
-        --message.late_count;
-        context.answerer.add_error(message, rpc::ErrorCode::timed_out, call->id(), out);
-      }
-      late.raise(*call, StopReason::timed_out);
-    }
-    while (rpc::Post* post = late.take()) {
-      // Nobody takes notifications here, so none are made.
-      RINGRPC_ASSERT(post->kind == rpc::PostKind::answer);
-      rpc::LateCall& call = static_cast<rpc::LateCall&>(*post);
-      if (call.wanted && !call.told) {
-        --message.late_count;
-        context.answerer.add_late(message, call, out);
-      }
-      late.release(call);
-    }
-    if (message.late_count != 0) context.wait_until(late.next_ns());
+  for (;;) {
+    take_late(context, &message, &out);
+    if (message.late_count == 0) return;
+    context.wait_until(context.late->next_ns());
   }
+}
+
+// What notifications before this message have left for later goes on as far as it can now.
+[[gnu::cold, gnu::noinline]] void InMemory::catch_up(InMemoryContext& context) {
+  constexpr std::uint64_t long_ago_ns = 1;
+  if (context.polled.size() > 1) context.poll_until(long_ago_ns);
+  take_late(context, nullptr, nullptr);
 }
 
 std::string_view InMemory::padded_copy(InMemoryContext& context, std::string_view text) {
@@ -247,6 +263,8 @@ std::string_view InMemory::padded_copy(InMemoryContext& context, std::string_vie
 
 void InMemory::call(std::string_view json, bool padded, std::string& reply) {
   InMemoryContext& context = claim();
+  if (context.late->in_flight() != 0) [[unlikely]]
+    catch_up(context);
   shared_.registry->epochs().announce(context.reader);
   const rpc::Table& table = *shared_.registry->current();
   ReplyRoom room(context.outbox, options_.reply_size_max, 0);
@@ -278,6 +296,8 @@ void InMemory::call(std::string_view json, bool padded, std::string& reply) {
 
 void InMemory::call_http(std::string_view bytes, bool padded, std::string& response) {
   InMemoryContext& context = claim();
+  if (context.late->in_flight() != 0) [[unlikely]]
+    catch_up(context);
   shared_.registry->epochs().announce(context.reader);
   const rpc::Table& table = *shared_.registry->current();
   context.responder.set_time(base::wall_seconds());

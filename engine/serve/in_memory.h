@@ -94,6 +94,8 @@ class InMemory {
   InMemoryContext& claim();
   InMemoryContext& claim_slow();
   static void give_back(InMemoryContext& context);
+  static void catch_up(InMemoryContext& context);
+  static void take_late(InMemoryContext& context, rpc::Message* message, JsonWriter* out);
   static void finish_late(InMemoryContext& context, rpc::Message& message, JsonWriter& out);
   InMemoryContext* make(std::size_t index);
   static std::string_view padded_copy(InMemoryContext& context, std::string_view text);

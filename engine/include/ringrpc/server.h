@@ -89,6 +89,10 @@ class Server {
 
   // The whole engine without sockets: one message in, its reply out (empty when there is none), by
   // the rules of `/rpc`.
+  // It returns when each request in the message is answered, also by a handler that answers later.
+  // A notification holds nobody up, as on a socket; but there is no thread of the engine here, so
+  // what its handler waits for (a timer, another thread, a descriptor) goes on inside calls that
+  // come after it, as a rule those of the same thread: at their beginning, and while they wait.
   // Any thread, at the same time too. The text is copied once, and counted, because 64 readable
   // bytes must stand behind it; call_padded() takes a text that has them and copies nothing.
   void call(std::string_view json, std::string& reply);
