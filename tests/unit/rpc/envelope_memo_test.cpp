@@ -16,7 +16,8 @@ std::vector<std::string> beginnings() {
       R"({"method":"sum","params":)",
       R"({"method":"s","params":)",
       R"({"jsonrpc":"2.0","extra":[1,{"method":"inner"}],"method":"sum","params":)",
-      R"({"jsonrpc":"2.0","method":"a name that is longer than what is kept of it, by far","params":)",
+      R"({"jsonrpc":"2.0","method":"a name that is longer than what is kept of it, by far",)"
+      R"("params":)",
   };
 }
 
