@@ -49,6 +49,10 @@ void LateDesk::close() {
     drop_subscriptions(slot, nullptr);
     while (lists_[slot].first != no_exchange) remove(lists_[slot].first);
   }
+  calls_->for_each([this](rpc::LateCall& call) {
+    drop_events(call);
+    if (call.answered) calls_->release(call);
+  });
   rpc::LateCalls::close(calls_);
   calls_ = nullptr;
 }
