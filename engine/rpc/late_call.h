@@ -3,7 +3,6 @@
 // One call that is answered later: what it owns until then.
 
 #include <ringrpc/call.h>
-#include <ringrpc/co.h>
 #include <ringrpc/json.h>
 #include <ringrpc/stream.h>
 
@@ -14,6 +13,7 @@
 
 #include "engine/rpc/endpoint.h"
 #include "engine/rpc/errors.h"
+#include "engine/rpc/late_coroutine.h"
 #include "engine/rpc/reply_text.h"
 #include "engine/rpc/table.h"
 
@@ -75,29 +75,6 @@ struct LateWait {
   alignas(std::max_align_t) char state[state_size];
 };
 
-// What a coroutine waits for.
-enum class CoWait : std::uint8_t { nothing, time, readiness, job };
-
-// How a coroutine ends that does not end by itself.
-enum class CoEnd : std::uint8_t {
-  none,
-  overloaded,  // no room for what it asked for
-  stopped      // it waited once more after it had been asked to stop
-};
-
-// The coroutine that a call is answered by. Owns: its frames, from run.root on.
-struct LateCoroutine {
-  co::Run run;
-  co::Promise* waiter = nullptr;  // goes on when the wait ends
-  co::Job* job = nullptr;         // what is, or has been, done on the blocking pool
-  CoWait wait = CoWait::nothing;
-  CoEnd end = CoEnd::none;
-  bool told = false;  // that the call is to stop
-  Ready asked = Ready::none;
-  std::uint32_t ticket = 0;   // of the descriptor that is waited for
-  std::uint32_t outcome = 0;  // of the wait that ended last
-};
-
 // Owns:     a copy of the params with their index, of the request's head, of the names; the reply
 //           while it is written.
 // Thread:   the worker, but for what the owner of the Deferred uses: call(), reply(), end. The push
@@ -123,6 +100,9 @@ struct LateCall : Post {
   Reply* begin_event(std::string_view method);
   // Ends and sends it. Thread: the owner's.
   Sent end_event();
+  // Returns: whether half of the queue is free, and the notification fits that did not last time.
+  // Thread: the owner's, or the worker's while the owner waits.
+  [[nodiscard]] bool has_room() const;
   // Gives an event's memory back.
   void free_event(LateEvent* event);
 
@@ -154,6 +134,8 @@ struct LateCall : Post {
   // One that found no room, and is the next one when there is some. See coalesce().
   std::atomic<LateEvent*> latest{nullptr};
   LateEvent* event = nullptr;          // being written; the owner's
+  std::uint32_t refused_size = 0;      // of the last one, if it found no room; the owner's
+  bool no_memory = false;              // there was none for the last one; the owner's
   LateEvent* waiting_first = nullptr;  // the worker's: they wait for room in the connection
   LateEvent* waiting_last = nullptr;
   bool answered = false;    // the answer waits behind them

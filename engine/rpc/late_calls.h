@@ -95,7 +95,7 @@ class LateCalls {
   void count_lost(Lost how) {
     (how == Lost::dropped ? dropped_ : coalesced_).fetch_add(1, std::memory_order_relaxed);
   }
-  // Half of a call's queue is free: whoever waits for that goes on.
+  // A call's notifications have left its queue: whoever waits for room goes on when there is.
   void has_room(LateCall& call);
   // Blocks until there is room in a call's queue, or it is to stop. Returns: whether there is room.
   // Thread: any but the worker's.
@@ -116,6 +116,10 @@ class LateCalls {
   bool wait_for_time(LateCall& call, co::Promise& waiter, std::uint32_t ms);
   bool wait_for_job(LateCall& call, co::Promise& waiter, co::Job& job);
   bool wait_for_readiness(LateCall& call, co::Promise& waiter, const co::Wanted& wanted);
+  // The same for whoever sends: behind a notification of which `sent` has become, or before one.
+  static bool goes_on(LateCall& call, Sent sent);
+  bool wait_behind(LateCall& call, co::Promise& waiter, Sent sent);
+  bool wait_for_room(LateCall& call, co::Promise& waiter);
   // A descriptor is ready (bits of Ready), or cannot be waited for (negative). Nobody may wait for
   // it any more.
   void is_ready(std::uint32_t place, std::uint32_t ticket, std::int32_t bits);
@@ -137,6 +141,10 @@ class LateCalls {
   [[nodiscard]] std::uint64_t now() const {
     return options_.clock != nullptr ? options_.clock() : now_ns_;
   }
+  // Returns: when such a wait is over: never within the turn that it began in.
+  [[nodiscard]] std::uint64_t due_in(std::uint32_t ms) const {
+    return now() + (ms != 0 ? ms * std::uint64_t{1'000'000} : 1);
+  }
   LateCall* place();
   Post* take_any();
   void count_end(const LateCall& call);
@@ -146,6 +154,7 @@ class LateCalls {
                                   bool in_batch) const;
   void run_wait(LateCall& call);
   bool begin_wait(LateCall& call, co::Promise& waiter, CoWait wait);
+  bool wait_to_send(LateCall& call, co::Promise& waiter, CoWait wait);
   void end_wait(LateCall& call, std::uint32_t outcome);
   void go_on(LateCall& call);
   void end_coroutine(LateCall& call, const char* thrown);

@@ -3,6 +3,8 @@
 
 #include <ringrpc/async.h>
 #include <ringrpc/co.h>
+#include <ringrpc/co_stream.h>
+#include <ringrpc/limits.h>
 
 #include <utility>
 
@@ -12,12 +14,6 @@
 
 namespace ringrpc {
 namespace rpc {
-namespace {
-
-constexpr std::uint64_t ns_per_ms = 1'000'000;
-
-}  // namespace
-
 void LateCalls::begin(LateCall& call, co::Promise* root) {
   if (root == nullptr) {
     options_.counters->add(base::Counter::limit_frame_memory);
@@ -48,12 +44,13 @@ bool LateCalls::begin_wait(LateCall& call, co::Promise& waiter, CoWait wait) {
   }
   coroutine.wait = wait;
   coroutine.waiter = &waiter;
+  coroutine.sends = 0;
   return true;
 }
 
 bool LateCalls::wait_for_time(LateCall& call, co::Promise& waiter, std::uint32_t ms) {
   if (!begin_wait(call, waiter, CoWait::time)) return call.coroutine.end != CoEnd::none;
-  timers_.set(wait_of(call), now() + ms * ns_per_ms);
+  timers_.set(wait_of(call), due_in(ms));
   return true;
 }
 
@@ -75,7 +72,35 @@ bool LateCalls::wait_for_readiness(LateCall& call, co::Promise& waiter, const co
   coroutine.ticket = ++tickets_;
   options_.readiness.begin(options_.readiness.state, call.index, coroutine.ticket, wanted.fd,
                            wanted.events);
-  if (wanted.timeout_ms != 0) timers_.set(wait_of(call), now() + wanted.timeout_ms * ns_per_ms);
+  if (wanted.timeout_ms != 0) timers_.set(wait_of(call), due_in(wanted.timeout_ms));
+  return true;
+}
+
+bool LateCalls::goes_on(LateCall& call, Sent sent) {
+  if (call.stop.load(std::memory_order_relaxed) != StopReason::none) return false;
+  if (sent == Sent::no_room && call.when_full == WhenFull::wait) return false;
+  return ++call.coroutine.sends < limits::stream_sends_max;
+}
+
+bool LateCalls::wait_behind(LateCall& call, co::Promise& waiter, Sent sent) {
+  const bool for_room = sent == Sent::no_room && call.when_full == WhenFull::wait;
+  return wait_to_send(call, waiter, for_room ? CoWait::room : CoWait::turn);
+}
+
+bool LateCalls::wait_for_room(LateCall& call, co::Promise& waiter) {
+  if (call.no_memory || !call.has_room()) return wait_to_send(call, waiter, CoWait::room);
+  if (!goes_on(call, Sent::yes)) return wait_to_send(call, waiter, CoWait::turn);
+  call.coroutine.outcome = co_has_passed;
+  return false;
+}
+
+bool LateCalls::wait_to_send(LateCall& call, co::Promise& waiter, CoWait wait) {
+  if (!begin_wait(call, waiter, wait)) return call.coroutine.end != CoEnd::none;
+  if (wait == CoWait::turn) {
+    timers_.set(wait_of(call), due_in(0));
+  } else if (call.no_memory) {
+    timers_.set(wait_of(call), due_in(limits::stream_memory_retry_ms));
+  }
   return true;
 }
 
@@ -193,6 +218,31 @@ bool wait_for_job(Call& call, Promise& waiter, Job& job) {
 bool wait_for_readiness(Call& call, Promise& waiter, const Wanted& wanted) {
   rpc::LateCall& late = rpc::LateCalls::of(call);
   return late.home.wait_for_readiness(late, waiter, wanted);
+}
+
+bool wait_for_room(Call& call, Promise& waiter) {
+  rpc::LateCall& late = rpc::LateCalls::of(call);
+  return late.home.wait_for_room(late, waiter);
+}
+
+bool Send::goes_on() {
+  sent_ = try_to();
+  return rpc::LateCalls::goes_on(late_, sent_);
+}
+
+bool Send::wait(Promise& waiter) {
+  stood_ = true;
+  return late_.home.wait_behind(late_, waiter, sent_);
+}
+
+Sent Send::end() {
+  if (!stood_ || late_.coroutine.outcome == rpc::co_had_its_turn) return sent_;
+  return late_.coroutine.outcome == 0 ? Sent::stopped : try_to();
+}
+
+Sent Send::try_to() {
+  if (type_ != nullptr) return Stream::send_event(late_, method_, *type_, params_);
+  return Stream::send_event(late_, method_, json_);
 }
 
 std::uint32_t outcome_of(Call& call) { return rpc::LateCalls::of(call).coroutine.outcome; }

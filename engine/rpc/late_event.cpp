@@ -43,7 +43,10 @@ bool LateCall::grow_event(void* owner, JsonWriter& writer, std::size_t need) {
   if (size > limit) return false;
   LateEvent* const larger =
       make_event(call, std::min(std::max(2 * call.event->capacity, size), limit));
-  if (larger == nullptr) return false;
+  if (larger == nullptr) {
+    call.no_memory = true;
+    return false;
+  }
   std::memcpy(larger->text(), writer.begin(), writer.size());
   writer.relocate(larger->text(), larger->text() + larger->capacity);
   call.free_event(std::exchange(call.event, larger));
@@ -53,8 +56,10 @@ bool LateCall::grow_event(void* owner, JsonWriter& writer, std::size_t need) {
 Reply* LateCall::begin_event(std::string_view name) {
   if (!streams || stop.load(std::memory_order_acquire) != StopReason::none) return nullptr;
   RINGRPC_ASSERT(event == nullptr, index);
+  refused_size = 0;
   event = make_event(*this, event_capacity_min);
-  if (event == nullptr) return nullptr;
+  no_memory = event == nullptr;
+  if (no_memory) return nullptr;
   JsonWriter* out = new (event_writer_storage)
       JsonWriter(event->text(), event->text() + event->capacity, &LateCall::grow_event, this);
   out->bytes(event_begin);
@@ -73,7 +78,7 @@ Sent LateCall::end_event() {
   made->size = out.size();
   if (!out.ok() || !whole) {
     free_event(made);
-    return Sent::unwanted;
+    return no_memory ? Sent::no_room : Sent::unwanted;
   }
   const std::uint32_t size = static_cast<std::uint32_t>(made->size);
   const std::uint32_t before = queued.load(std::memory_order_acquire);
@@ -83,6 +88,7 @@ Sent LateCall::end_event() {
     home.push(*made);
     return Sent::yes;
   }
+  refused_size = size;
   return when_full == WhenFull::coalesce ? coalesce(made) : lose(made);
 }
 
@@ -98,6 +104,7 @@ Sent LateCall::coalesce(LateEvent* made) {
   }
   if (spare == nullptr) spare = make_event(*this, 0);
   if (spare == nullptr) {
+    no_memory = true;
     LateEvent* const mine = latest.exchange(nullptr, std::memory_order_acq_rel);
     free_event(mine);
     return mine == nullptr ? Sent::yes : Sent::no_room;
@@ -119,20 +126,52 @@ Sent LateCall::lose(LateEvent* made) {
   return Sent::no_room;
 }
 
+bool LateCall::has_room() const {
+  const std::uint32_t waits = queued.load(std::memory_order_acquire);
+  return waits == 0 || (waits <= limits::stream_queue_size_max / 2 &&
+                        waits + refused_size <= limits::stream_queue_size_max);
+}
+
 }  // namespace rpc
 
-void Stream::set_policy(rpc::LateCall& late, WhenFull policy) { late.when_full = policy; }
-bool Stream::is_open(const rpc::LateCall& late) { return late.streams; }
-Reply* Stream::begin(rpc::LateCall& late, std::string_view method) {
-  return late.begin_event(method);
-}
-Sent Stream::refuse(const rpc::LateCall& late) {
+namespace {
+
+// Returns: why a notification was not begun.
+Sent refusal(const rpc::LateCall& late) {
   if (!late.streams) return Sent::unwanted;
   const bool stopped = late.stop.load(std::memory_order_acquire) != StopReason::none;
   return stopped ? Sent::stopped : Sent::no_room;
 }
-Sent Stream::end(rpc::LateCall& late) { return late.end_event(); }
+
+}  // namespace
+
+rpc::LateCall& Stream::late_of(Call& call) { return rpc::LateCalls::of(call); }
+void Stream::set_policy(rpc::LateCall& late, WhenFull policy) { late.when_full = policy; }
+bool Stream::is_open(const rpc::LateCall& late) { return late.streams; }
+
+Sent Stream::send_event(rpc::LateCall& late, std::string_view method, const fields::TypeInfo& type,
+                        const void* params) {
+  Reply* const event = late.begin_event(method);
+  if (event == nullptr) return refusal(late);
+  event->encode(type, params);
+  return late.end_event();
+}
+
+Sent Stream::send_event(rpc::LateCall& late, std::string_view method,
+                        std::string_view params_json) {
+  Reply* const event = late.begin_event(method);
+  if (event == nullptr) return refusal(late);
+  event->result().raw(params_json);
+  return late.end_event();
+}
+
 bool Stream::block(rpc::LateCall& late) { return late.home.wait_for_room(late); }
-void Stream::for_room(rpc::LateCall& late) { late.wants_room = true; }
+
+std::uint32_t Stream::for_room(rpc::LateCall& late) {
+  if (late.no_memory) return limits::stream_memory_retry_ms;
+  if (late.has_room()) return 0;
+  late.wants_room = true;
+  return waits_for_ever;
+}
 
 }  // namespace ringrpc

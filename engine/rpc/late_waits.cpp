@@ -2,6 +2,7 @@
 
 #include <ringrpc/limits.h>
 
+#include <chrono>
 #include <utility>
 
 #include "engine/base/assert.h"
@@ -11,8 +12,13 @@
 namespace ringrpc::rpc {
 namespace {
 
-constexpr std::uint64_t ns_per_ms = 1'000'000;
 constexpr std::uint32_t forever_ms = 0xFFFFFFFF;  // until something else ends the wait
+
+// Returns: what has become of a coroutine's wait whose timer has fired.
+std::uint32_t outcome_of_time(CoWait wait) {
+  if (wait == CoWait::readiness) return 0;  // ready for nothing
+  return wait == CoWait::turn ? co_had_its_turn : co_has_passed;
+}
 
 }  // namespace
 
@@ -24,7 +30,7 @@ void* LateCalls::wait(LateCall& call, std::uint32_t ms, void (*run)(void*, Call&
   // What has been asked to stop does not wait any more.
   const bool stopped = call.stop.load(std::memory_order_relaxed) != StopReason::none;
   if (ms != forever_ms || stopped) {
-    timers_.set(wait_of(call), now() + (stopped ? 0 : ms * ns_per_ms));
+    timers_.set(wait_of(call), due_in(stopped ? 0 : ms));
   }
   return call.wait.state;
 }
@@ -50,7 +56,7 @@ LateCall* LateCalls::expire(std::uint64_t now_ns) {
     if (call.wait.run != nullptr) {
       run_wait(call);
     } else {
-      end_wait(call, call.coroutine.wait == CoWait::time ? 1 : 0);
+      end_wait(call, outcome_of_time(call.coroutine.wait));
     }
   }
   return nullptr;
@@ -65,7 +71,7 @@ void LateCalls::raise(LateCall& call, StopReason reason) {
   }
   if (call.wait.run != nullptr) {
     run_wait(call);
-  } else if (call.coroutine.wait == CoWait::time || call.coroutine.wait == CoWait::readiness) {
+  } else if (is_ended_by_stops(call.coroutine.wait)) {
     call.coroutine.told = true;
     end_wait(call, 0);
   }
@@ -94,9 +100,11 @@ void LateCalls::submit(LateCall& call) {
 }
 
 void LateCalls::has_room(LateCall& call) {
-  if (call.wants_room) {
+  if (call.wants_room && call.has_room()) {
     call.wants_room = false;
     if (call.wait.run != nullptr) run_wait(call);
+  } else if (call.coroutine.wait == CoWait::room && call.has_room()) {
+    end_wait(call, co_has_passed);
   }
   if (blocked_.load(std::memory_order_acquire) == 0) return;
   std::lock_guard lock(room_mutex_);
@@ -104,16 +112,18 @@ void LateCalls::has_room(LateCall& call) {
 }
 
 bool LateCalls::wait_for_room(LateCall& call) {
-  const auto has_room = [&call] {
-    return call.queued.load(std::memory_order_acquire) <= limits::stream_queue_size_max / 2;
-  };
   const auto stopped = [&call] {
     return call.stop.load(std::memory_order_acquire) != StopReason::none;
   };
   blocked_.fetch_add(1, std::memory_order_acq_rel);
   {
     std::unique_lock lock(room_mutex_);
-    room_changed_.wait(lock, [&] { return has_room() || stopped(); });
+    if (call.no_memory) {
+      room_changed_.wait_for(lock, std::chrono::milliseconds(limits::stream_memory_retry_ms),
+                             stopped);
+    } else {
+      room_changed_.wait(lock, [&] { return call.has_room() || stopped(); });
+    }
   }
   blocked_.fetch_sub(1, std::memory_order_release);
   return !stopped();

@@ -149,6 +149,16 @@ void add_coroutines(Server& server) {
   server.method("co.sum.to", [](Call& call, Number in) -> Co<std::int64_t> {
     co_return co_await sum_to(call, in.n);
   });
+  // Notifications, and then how many of them were wanted.
+  server.method("co.count", [](Call& call, Number in, CoStream stream) -> Co<std::int64_t> {
+    std::int64_t wanted = 0;
+    for (std::int64_t n = 1; n <= in.n; ++n) {
+      if (n % 2 == 0) co_await call.after(0);
+      if (co_await stream.send("counted", Number{n}) == Sent::yes) ++wanted;
+      if (!co_await stream.room()) break;
+    }
+    co_return wanted;
+  });
   server.method("co.sleep", [](Call& call, Number in) -> Co<Result<void>> {
     if (co_await call.after(static_cast<std::uint32_t>(in.n))) co_return Result<void>();
     co_return stop_error(call.stop_reason());

@@ -8,6 +8,7 @@
 #include <ringrpc/limits.h>
 #include <ringrpc/server.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,44 +18,10 @@
 #include <vector>
 
 #include "tests/wire/socket.h"
+#include "tests/wire/ways.h"
 
 namespace ringrpc::testing {
 namespace {
-
-enum class Way : std::uint8_t { http, lines, websocket };
-
-// A text frame of a client, whose mask is zero.
-std::string frame(std::string_view text) {
-  std::string bytes = "\x81";
-  if (text.size() < 126) {
-    bytes += static_cast<char>(0x80 | text.size());
-  } else {
-    bytes += static_cast<char>(0x80 | 126);
-    bytes += static_cast<char>(text.size() >> 8);
-    bytes += static_cast<char>(text.size());
-  }
-  return bytes + std::string(4, '\0') + std::string(text);
-}
-
-const std::string handshake =
-    "GET /rpc HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n";
-
-// A message as a client says it; over HTTP one that takes an event stream.
-std::string said(Way way, std::string_view message) {
-  if (way == Way::lines) return std::string(message) + "\n";
-  if (way == Way::websocket) return frame(message);
-  return "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-         "Accept: application/json, text/event-stream\r\nContent-Length: " +
-         std::to_string(message.size()) + "\r\n\r\n" + std::string(message);
-}
-
-std::string call(std::string_view id, std::string_view method, std::string_view params) {
-  std::string text = R"({"jsonrpc":"2.0",)";
-  if (!id.empty()) text.append(R"("id":)").append(id).append(",");
-  return text + R"("method":")" + std::string(method) + R"(","params":)" + std::string(params) +
-         "}";
-}
 
 class Late : public ::testing::TestWithParam<std::tuple<IoChoice, Way>> {
  protected:
@@ -82,16 +49,7 @@ class Late : public ::testing::TestWithParam<std::tuple<IoChoice, Way>> {
     });
   }
 
-  Socket connect() {
-    Socket socket(server_->port());
-    if (way() == Way::websocket) {
-      EXPECT_TRUE(socket.write(handshake));
-      std::string head;
-      while (head.find("\r\n\r\n") == head.npos) head += socket.read_some();
-      EXPECT_TRUE(head.starts_with("HTTP/1.1 101 ")) << head;
-    }
-    return socket;
-  }
+  Socket connect() { return connected(server_->port(), way()); }
 
   void check_baseline() {
     EXPECT_TRUE(
@@ -178,6 +136,57 @@ TEST_P(Late, TheSameIdsInFlightGetTheirOwnAnswers) {
     const std::string more = second.read_some();
     ASSERT_FALSE(more.empty());
     heard += more;
+  }
+  EXPECT_EQ(server_->stop(), 0);
+}
+
+TEST_P(Late, WhoWaitsForRoomThatIsThereGoesOn) {
+  start();
+  server_->method("roomy", [](const std::vector<int>& in, Stream stream) {
+    for (const int i : in) stream.notify("said", std::vector<int>{i});
+    std::move(stream).when_room([](Stream ready) { ready.answer("ready"); });
+  });
+  ASSERT_TRUE(server_->start()) << server_->error();
+  Socket socket = connect();
+  for (const char* const params : {"[]", "[1]", "[1,2,3]"}) {
+    ASSERT_TRUE(socket.write(said(way(), call("1", "roomy", params))));
+    std::string heard;
+    while (heard.find(R"("result":"ready")") == heard.npos) {
+      const std::string more = socket.read_some();
+      ASSERT_TRUE(!more.empty() && more != "<nothing>") << params << ": " << heard;
+      heard += more;
+    }
+  }
+  EXPECT_EQ(server_->stop(), 0);
+}
+
+// Whoever is due at once, over and over again, leaves time for others.
+TEST_P(Late, OneThatIsAlwaysDueDoesNotKeepTheWorker) {
+  start();
+  std::atomic<bool> enough{false};
+  struct Again {
+    static void wait(Deferred reply, std::atomic<bool>& enough) {
+      std::move(reply).after(0, [&enough](Deferred woken) {
+        enough ? woken.answer("enough") : wait(std::move(woken), enough);
+      });
+    }
+  };
+  server_->method("again", [&enough](Deferred reply) { Again::wait(std::move(reply), enough); });
+  server_->method("again.co", [&enough](Call& call) -> Co<std::string_view> {
+    while (!enough) co_await call.after(0);
+    co_return "enough";
+  });
+  server_->method("enough", [&enough] { enough = true; });
+  ASSERT_TRUE(server_->start()) << server_->error();
+  for (const char* const method : {"again", "again.co"}) {
+    enough = false;
+    Socket socket = connect();
+    ASSERT_TRUE(socket.write(said(way(), call("1", method, "{}"))));
+    ASSERT_TRUE(wait_for(*server_, "ringrpc_in_flight", 1)) << method;
+    Socket other = connect();
+    ASSERT_TRUE(other.write(said(way(), call("2", "enough", "{}"))));
+    EXPECT_NE(other.read_some().find(R"("id":2)"), std::string::npos) << method;
+    EXPECT_NE(socket.read_some().find(R"("result":"enough")"), std::string::npos) << method;
   }
   EXPECT_EQ(server_->stop(), 0);
 }
@@ -279,15 +288,6 @@ TEST_P(Gigabyte, CostsAReaderThatStopsItsConnection) {
 #endif
 }
 
-std::string name_of(const ::testing::TestParamInfo<std::tuple<IoChoice, Way>>& info) {
-  const char* const ways[] = {"Http", "Lines", "WebSocket"};
-  const bool uring = std::get<0>(info.param) == IoChoice::uring;
-  return std::string(uring ? "Uring" : "Epoll") + ways[static_cast<int>(std::get<1>(info.param))];
-}
-
-const auto everything =
-    ::testing::Combine(::testing::Values(IoChoice::uring, IoChoice::epoll),
-                       ::testing::Values(Way::http, Way::lines, Way::websocket));
 INSTANTIATE_TEST_SUITE_P(Ways, Late, everything, name_of);
 INSTANTIATE_TEST_SUITE_P(Ways, Feeds, everything, name_of);
 INSTANTIATE_TEST_SUITE_P(Ways, Gigabyte,

@@ -191,6 +191,12 @@ inline constexpr std::uint32_t subscriptions_per_connection_max = 1'024;
 // Bytes of one call's notifications that wait for its peer, beside unsent_size_max in its
 // connection.
 inline constexpr std::uint32_t stream_queue_size_max = 256u << 10;
+// Notifications that a coroutine sends, or tries to, before others go first: what is sent leaves
+// with the turn, and nobody waits for one that sends without an end. 64 short ones fill a packet.
+inline constexpr std::uint32_t stream_sends_max = 64;
+// How long one waits for whose notification late_memory_size_max has no room. What others give back
+// tells nobody, so it is looked at so often; it costs a timer for each that waits.
+inline constexpr std::uint32_t stream_memory_retry_ms = 10;
 // An event stream that says nothing for so long gets a comment: proxies give up on silent ones
 // after a minute or less.
 inline constexpr std::uint32_t heartbeat_ms = 15'000;

@@ -11,6 +11,7 @@
 //   be
 //                                                    void or Result<R>
 //   Co<R>(Call&, P), Co<R>(P), Co<R>(Call&), Co<R>() a coroutine: waits without a thread (co.h)
+//   the same with a CoStream behind                  notifications first (co_stream.h)
 //   void(Call&, Reply&)                              raw: params on demand, a writer for the result
 //   void(Deferred), and the above with a Deferred    answered later, from any thread (async.h)
 //   behind: (const P&, Deferred), (Call&, Deferred), (Call&, const P&, Deferred)
@@ -22,6 +23,7 @@
 
 #include <ringrpc/call.h>
 #include <ringrpc/co.h>
+#include <ringrpc/co_stream.h>
 #include <ringrpc/endpoint.h>
 #include <ringrpc/limits.h>
 #include <ringrpc/server_handler.h>

@@ -6,6 +6,7 @@
 #include <ringrpc/async.h>
 #include <ringrpc/call.h>
 #include <ringrpc/co.h>
+#include <ringrpc/co_stream.h>
 #include <ringrpc/fields.h>
 #include <ringrpc/result.h>
 #include <ringrpc/server_shape.h>
@@ -112,6 +113,20 @@ void invoke_deferred(F& handler, bool strict, Call& call) {
   }
 }
 
+// Calls the handler with what it takes.
+template <typename F, typename... P>
+auto make_coroutine(F& handler, Call& call, P&&... params) {
+  if constexpr (Shape<F>::takes_call && Shape<F>::sends) {
+    return handler(call, std::forward<P>(params)..., CoStream(call));
+  } else if constexpr (Shape<F>::takes_call) {
+    return handler(call, std::forward<P>(params)...);
+  } else if constexpr (Shape<F>::sends) {
+    return handler(std::forward<P>(params)..., CoStream(call));
+  } else {
+    return handler(std::forward<P>(params)...);
+  }
+}
+
 // A handler that waits: its coroutine owns the params and the duty to answer.
 template <typename F>
 void invoke_coroutine(F& handler, bool strict, Call& call) {
@@ -123,16 +138,10 @@ void invoke_coroutine(F& handler, bool strict, Call& call) {
     if constexpr (decodable<Params>()) {
       Params params{};
       if (!deferred.decode(params, strict)) return;
-      if constexpr (Shape<F>::takes_call) {
-        made = handler(call, std::move(params));
-      } else {
-        made = handler(std::move(params));
-      }
+      made = make_coroutine(handler, call, std::move(params));
     }
-  } else if constexpr (Shape<F>::takes_call) {
-    made = handler(call);
   } else {
-    made = handler();
+    made = make_coroutine(handler, call);
   }
   auto* const root = made.release();
   if constexpr (!std::is_void_v<Outcome>) {

@@ -5,6 +5,7 @@
 #include <ringrpc/async.h>
 #include <ringrpc/call.h>
 #include <ringrpc/co.h>
+#include <ringrpc/co_stream.h>
 #include <ringrpc/result.h>
 #include <ringrpc/stream.h>
 
@@ -92,13 +93,19 @@ struct Shape {
   static constexpr bool deferred = is_duty<typename Signed::First> ||
                                    is_duty<typename Signed::Second> ||
                                    (takes_call && is_duty<typename Signed::Third>);
+  // Answers by what it returns, and sends notifications before: its last argument is a CoStream.
+  static constexpr bool sends = std::is_same_v<typename Signed::First, CoStream> ||
+                                std::is_same_v<typename Signed::Second, CoStream> ||
+                                std::is_same_v<typename Signed::Third, CoStream>;
   static constexpr bool streams = std::is_same_v<typename Signed::First, Stream> ||
                                   std::is_same_v<typename Signed::Second, Stream> ||
-                                  std::is_same_v<typename Signed::Third, Stream>;
+                                  std::is_same_v<typename Signed::Third, Stream> || sends;
   using Duty = std::conditional_t<streams, Stream, Deferred>;
   // The argument that params are decoded into, as it is written; void for none.
   using Candidate = std::conditional_t<takes_call, typename Signed::Second, typename Signed::First>;
-  using Argument = std::conditional_t<raw || is_duty<Candidate>, void, Candidate>;
+  static constexpr bool takes_none =
+      raw || is_duty<Candidate> || std::is_same_v<Candidate, CoStream>;
+  using Argument = std::conditional_t<takes_none, void, Candidate>;
   using Params = std::remove_cvref_t<Argument>;
   using Returned = std::remove_cvref_t<typename Signed::Return>;
   // Waits for what it answers with.
@@ -107,14 +114,18 @@ struct Shape {
   using Value = typename Unwrapped<Outcome>::type;
 
   static_assert(
-      (Signed::count <= 2 || (Signed::count == 3 && deferred)) && !std::is_same_v<First, Reply>,
+      (Signed::count <= 2 || (Signed::count == 3 && (deferred || sends))) &&
+          !std::is_same_v<First, Reply>,
       "ringrpc: a handler takes (P), (Call&, P), (Call&), (Call&, Reply&) or nothing, "
-      "and a Deferred or Stream behind (P), (Call&, P), (Call&) or nothing if it answers later");
-  static_assert(Signed::count != 2 || takes_call || deferred,
+      "and a Deferred or Stream behind (P), (Call&, P), (Call&) or nothing if it answers later, "
+      "a CoStream if it is a coroutine");
+  static_assert(Signed::count != 2 || takes_call || deferred || sends,
                 "ringrpc: the first of a handler's two arguments is ringrpc::Call&");
+  static_assert(!sends || coroutine,
+                "ringrpc: a CoStream is for coroutines; other handlers send by a Stream");
   static_assert(!coroutine || (!deferred && !raw),
                 "ringrpc: a coroutine answers by what it returns, and takes no Reply and no "
-                "Deferred");
+                "Deferred; it sends by a CoStream");
   static_assert(!coroutine || !std::is_reference_v<Argument>,
                 "ringrpc: a coroutine takes its params by value: it outlives what a reference "
                 "stands for");

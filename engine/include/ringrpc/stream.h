@@ -20,6 +20,11 @@
 
 namespace ringrpc {
 
+class CoStream;
+namespace co {
+class Send;
+}
+
 // What became of a notification.
 enum class Sent : std::uint8_t {
   yes,       // it leaves behind those before it
@@ -55,28 +60,23 @@ class Stream : public Deferred {
   // Sends a notification with params of a reflected type, or with params that are JSON already.
   template <class P>
   Sent notify(std::string_view method, const P& params) {
-    Reply* event = begin(late(), method);
-    if (event == nullptr) return refuse(late());
-    event->encode(fields::type_of<P>(), &params);
-    return end(late());
+    return send_event(late(), method, fields::type_of<P>(), &params);
   }
   Sent notify_json(std::string_view method, std::string_view params_json) {
-    Reply* event = begin(late(), method);
-    if (event == nullptr) return refuse(late());
-    event->result().raw(params_json);
-    return end(late());
+    return send_event(late(), method, params_json);
   }
 
-  // Blocks until half of the queue is free, or the call is to stop. Returns: whether there is room.
-  // Thread: any but a worker's: on the blocking pool, for example.
+  // Blocks until half of the queue is free, and what found no room last fits, or the call is to
+  // stop. Returns: whether there is room. Thread: any but a worker's: on the blocking pool, for
+  // example.
   bool wait_for_room() { return block(late()); }
 
   // The same without a thread: `then` is called on the worker with the Stream.
   // Requires: as after().
   template <class F>
   void when_room(F then) && {
-    for_room(late());
-    std::move(*this).after(waits_for_ever, std::move(then));
+    const std::uint32_t ms = for_room(late());
+    std::move(*this).after(ms, std::move(then));
   }
   // Keeps the stream open until its call is to stop; then `then` is called with it.
   // Requires: as after().
@@ -91,17 +91,21 @@ class Stream : public Deferred {
   }
 
  private:
+  friend class CoStream;
   friend class Feed;
+  friend class co::Send;
   static constexpr std::uint32_t waits_for_ever = 0xFFFFFFFF;
 
+  static rpc::LateCall& late_of(Call& call);
   static void set_policy(rpc::LateCall& late, WhenFull policy);
   static bool is_open(const rpc::LateCall& late);
-  // Returns: what the params are written to; null when the notification is not to be made.
-  static Reply* begin(rpc::LateCall& late, std::string_view method);
-  static Sent refuse(const rpc::LateCall& late);
-  static Sent end(rpc::LateCall& late);
+  static Sent send_event(rpc::LateCall& late, std::string_view method, const fields::TypeInfo& type,
+                         const void* params);
+  static Sent send_event(rpc::LateCall& late, std::string_view method,
+                         std::string_view params_json);
   static bool block(rpc::LateCall& late);
-  static void for_room(rpc::LateCall& late);
+  // Returns: how long to wait at the most.
+  static std::uint32_t for_room(rpc::LateCall& late);
 };
 
 }  // namespace ringrpc

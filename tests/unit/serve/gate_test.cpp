@@ -29,10 +29,22 @@ struct Sum {
 
 Co<std::int64_t> sum(Sum in) { co_return in.a + in.b; }
 
+// It could send, and where nobody wants it, it tries to.
+Co<std::int64_t> sum_or_send(Sum in, CoStream stream) {
+  if (!stream.open()) co_await stream.send("summed", in);
+  co_return co_await sum(in);
+}
+
 std::string post(const std::string& body) {
   return "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
          "Content-Length: " +
          std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+std::string post_for_events(const std::string& body) {
+  std::string bytes = post(body);
+  return bytes.insert(bytes.find("Content-Type"),
+                      "Accept: application/json, text/event-stream\r\n");
 }
 
 const std::string canonical = R"({"jsonrpc":"2.0","method":"sum","params":{"a":2,"b":3},"id":1})";
@@ -110,6 +122,7 @@ class Gate : public ::testing::TestWithParam<IoChoice> {
     server.method("echo",
                   [](Call& call, Reply& reply) { reply.result().raw(call.params().raw()); });
     server.method("sum.co", [](Sum in) -> Co<std::int64_t> { co_return co_await sum(in); });
+    server.method("sum.stream", &sum_or_send);
     started = server.start();
   }
   ~Gate() override { server.stop(); }
@@ -140,6 +153,11 @@ std::vector<Load> loads() {
       {"batch", post(batch + "]")},
       {"echo", post(R"({"jsonrpc":"2.0","method":"echo","params":{"k":[1,"\u0061"]},"id":"x"})")},
       {"coroutine", post(R"({"jsonrpc":"2.0","method":"sum.co","params":[1,2],"id":1})")},
+      {"coroutine with a stream",
+       post(R"({"jsonrpc":"2.0","method":"sum.stream","params":[1,2],"id":1})")},
+      {"coroutine with a stream that is wanted", post_for_events(R"({"jsonrpc":"2.0",)"
+                                                                 R"("method":"sum.stream",)"
+                                                                 R"("params":[1,2],"id":1})")},
       {"notification", post(R"({"jsonrpc":"2.0","method":"sum","params":[1,2]})")},
       {"-32601", post(R"({"jsonrpc":"2.0","method":"nobody","id":1})")},
       {"-32602", post(R"({"jsonrpc":"2.0","method":"sum","params":{"a":"x"},"id":1})")},
@@ -316,6 +334,7 @@ TEST(InMemoryGate, TheDoorsWithoutSocketsAllocateNothingOnceTheyAreWarm) {
   Server server({.listen = ""});
   server.method("sum", [](const Sum& in) { return in.a + in.b; });
   server.method("sum.co", [](Sum in) -> Co<std::int64_t> { co_return co_await sum(in); });
+  server.method("sum.stream", &sum_or_send);
   std::string padded = canonical + std::string(64, ' ');
   const std::string http = post(canonical);
   std::string reply;
@@ -324,6 +343,7 @@ TEST(InMemoryGate, TheDoorsWithoutSocketsAllocateNothingOnceTheyAreWarm) {
     server.call_padded(std::string_view(padded).substr(0, canonical.size()), reply);
     server.call(R"({"jsonrpc":"2.0","method":"nobody","id":1})", reply);
     server.call(R"({"jsonrpc":"2.0","method":"sum.co","params":[1,2],"id":1})", reply);
+    server.call(R"({"jsonrpc":"2.0","method":"sum.stream","params":[1,2],"id":1})", reply);
     server.call_http(http, reply);
   };
   for (int i = 0; i < 50; ++i) once();
