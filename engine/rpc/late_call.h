@@ -128,6 +128,7 @@ struct LateCall : Post {
 
   // Notifications.
   bool streams = false;  // its peer takes them
+  bool opens = false;    // its event stream begins before the first of them
   WhenFull when_full = WhenFull::wait;
   std::atomic<std::uint32_t> queued{
       0};  // bytes that wait; release by the worker, acquire by owners

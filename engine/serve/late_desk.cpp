@@ -204,11 +204,13 @@ void LateDesk::park(Connection& connection, const rpc::Message& message, const R
   exchange.last = request.last;
   exchange.old_http = request.head != nullptr && request.head->version_minor == 0;
   std::uint32_t left = message.late_count;
+  bool opens = false;
   for (rpc::LateCall* call = calls_->first(slot); left != 0; call = call->next) {
     RINGRPC_ASSERT(call != nullptr, slot, left);
     if (!call->wanted || call->exchange != no_exchange || call->told) continue;
     call->exchange = place;
     exchange.events = call->streams && request.protocol == Protocol::http;
+    opens = exchange.events && call->opens;
     --left;
   }
   ExchangeList& list = lists_[slot];
@@ -226,7 +228,11 @@ void LateDesk::park(Connection& connection, const rpc::Message& message, const R
     ok = add_text(exchange, text.substr(1));
   }
   reply.abandon();
-  if (!ok) fail(connection);
+  if (!ok) {
+    fail(connection);
+  } else if (opens) {
+    say_alive(exchange, connection);
+  }
 }
 
 // The last call of a message is answered: its reply is framed and takes its place.

@@ -135,6 +135,7 @@ class LateDesk {
   bool pump(rpc::LateCall& call, Connection& connection);
   void write(rpc::LateCall& call, Connection& connection, std::string_view text);
   bool begin(Exchange& exchange, Connection& connection);
+  void say_alive(Exchange& exchange, Connection& connection);
 
   // Publications: late_feed.cpp.
   Subscriptions::Added subscribe(rpc::LateCall& call, const rpc::TopicName& topic,

@@ -121,10 +121,17 @@ bool LateDesk::beats(const Connection& connection) const {
 
 void LateDesk::beat(Connection& connection) {
   RINGRPC_ASSERT(beats(connection));
-  Exchange& exchange = exchanges_[lists_[slot_of(connection)].first];
   options_.counters->add(base::Counter::heartbeats);
+  say_alive(exchanges_[lists_[slot_of(connection)].first], connection);
+}
+
+// Puts a comment on an event stream, which begins with it if it has not begun.
+void LateDesk::say_alive(Exchange& exchange, Connection& connection) {
+  OutList& out = out_before(exchange, connection);
+  const std::uint32_t size_before = out.size;
   bool ok = exchange.streaming || begin(exchange, connection);
-  ok = ok && options_.responder->write_heartbeat(connection.out, frame_of(exchange));
+  ok = ok && options_.responder->write_heartbeat(out, frame_of(exchange));
+  count_behind(connection, out, size_before);
   if (!ok) fail(connection);
 }
 

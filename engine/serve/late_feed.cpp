@@ -18,6 +18,9 @@ Subscriptions::Added LateDesk::subscribe(rpc::LateCall& call, const rpc::TopicNa
   if (added == Subscriptions::Added::full) {
     options_.counters->add(base::Counter::limit_subscriptions);
   }
+  // It may be long until something is published, and the peer is to see that it listens; nothing
+  // can become a plain error any more. See park().
+  call.opens = is_http && added == Subscriptions::Added::yes;
   return added;
 }
 

@@ -162,7 +162,8 @@ class Crowd(unittest.TestCase):
             self.assertIn(b"text/event-stream", head)
             *events, end = chunks(body).split(b"\n\n")
             self.assertEqual(b"", end)
-            events = [json.loads(event.removeprefix(b"data: ")) for event in events]
+            events = [json.loads(event.removeprefix(b"data: ")) for event in events
+                      if not event.startswith(b":")]
             methods = {event.get("method") for event in events[:-1]}
             self.assertEqual({"feed.event" if token % 2 else "tick"}, methods)
             last = (events[-1]["id"], events[-1]["error"]["code"])

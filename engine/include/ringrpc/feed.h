@@ -40,8 +40,8 @@ class Feed {
 
   // Subscribes the peer of a call, and answers it. On WebSocket, TCP, Unix sockets and stdio the
   // connection is subscribed until it ends, and the answer is true (false: it was already). Over
-  // HTTP the call becomes an event stream that lives until its peer leaves or cancels it; without
-  // one the answer is -31009. Too many subscriptions answer -31001 (limits.h).
+  // HTTP the call becomes an event stream, which begins at once and lives until its peer leaves or
+  // cancels it; without one the answer is -31009. Too many subscriptions answer -31001 (limits.h).
   // Thread: the worker's, within the handler.
   void subscribe(Stream stream, std::string_view topic);
 
