@@ -58,12 +58,13 @@ int start_refused(int call, int error, const char* expected) {
   return 7;
 }
 
-void expect_refusal(int call, int error, const char* expected) {
+template <typename Work>
+void expect_in_a_child(Work work, int error) {
   std::fflush(nullptr);
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    const int code = start_refused(call, error, expected);
+    const int code = work();
     std::fflush(nullptr);
     _exit(code);
   }
@@ -72,6 +73,10 @@ void expect_refusal(int call, int error, const char* expected) {
   ASSERT_TRUE(WIFEXITED(status)) << status;
   if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no seccomp here";
   EXPECT_EQ(WEXITSTATUS(status), 0) << std::strerror(error);
+}
+
+void expect_refusal(int call, int error, const char* expected) {
+  expect_in_a_child([=] { return start_refused(call, error, expected); }, error);
 }
 
 }  // namespace
@@ -86,6 +91,17 @@ TEST(RefusalTest, AMissingSystemCallIsNamedAsTheCause) {
 
 TEST(RefusalTest, ShortLockedMemoryIsNamedAsTheCause) {
   expect_refusal(SYS_io_uring_setup, ENOMEM, "ulimit -l");
+}
+
+TEST(RefusalTest, WhatIsRefusedOnceATestRunsIsNoReasonToSkipIt) {
+  const bool refused = io_uring_is_refused();
+  for (const int error : {ENOMEM, EPERM}) {
+    const auto ask = [=] {
+      if (!refuse(SYS_io_uring_setup, error)) return 77;
+      return io_uring_is_refused() == refused ? 0 : 8;
+    };
+    expect_in_a_child(ask, error);
+  }
 }
 
 TEST(RefusalTest, ARefusedRegistrationIsARefusalToo) {
