@@ -132,7 +132,8 @@ void EpollIo::shut(Handle handle, bool both) {
 
 void EpollIo::close(Handle handle) {
   Slot& slot = slot_of(handle);
-  RINGRPC_ASSERT((slot.flags & (flag_receiving | flag_sending | flag_closing)) == 0, slot.flags);
+  constexpr unsigned busy = flag_receiving | flag_sending | flag_guarded | flag_closing;
+  RINGRPC_ASSERT((slot.flags & busy) == 0, slot.flags);
   set(slot, flag_closing);
   ::close(slot.fd);
   slot.fd = -1;
@@ -219,7 +220,11 @@ void EpollIo::on_ready(const epoll_event& ready) {
   Slot& slot = slots_[index];
   constexpr std::uint32_t hang_up = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
   if ((ready.events & (EPOLLIN | hang_up)) != 0) set(slot, flag_readable);
-  if ((ready.events & hang_up) != 0) set(slot, flag_hung_up);
+  if ((ready.events & hang_up) != 0) {
+    set(slot, flag_hung_up);
+    if ((ready.events & (EPOLLHUP | EPOLLERR)) != 0) set(slot, flag_gone);
+    if ((slot.flags & flag_guarded) != 0 && (slot.flags & flag_gone) != 0) enqueue(index);
+  }
   if ((ready.events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) set(slot, flag_writable);
   constexpr unsigned can_send = flag_blocked | flag_writable;
   constexpr unsigned can_receive = flag_receiving | flag_readable;
@@ -271,6 +276,7 @@ bool EpollIo::serve(std::uint32_t index, Event& event) {
     event.socket = {index, slot.generation};
     return true;
   }
+  if ((slot.flags & flag_guarded) != 0 && tell_gone(index, slot, event)) return true;
   if ((slot.flags & flag_closing) == 0) return false;
   event = Event{.kind = EventKind::closed, .socket = {index, slot.generation}, .peer = {}};
   slot.flags = 0;
@@ -385,14 +391,6 @@ void EpollIo::accept_failed(std::uint32_t listener, int error) {
     backoff_.failed(error);
   }
   if (draining_ && (empty || backoff_.pausing())) close_listener(listener);
-}
-
-void EpollIo::stop_accepting() {
-  if (draining_) return;
-  draining_ = true;
-  backoff_.cancel();
-  listeners_ready_ = 0;
-  for (std::uint32_t i = 0; i < listener_count_; ++i) listeners_ready_ |= 1u << i;
 }
 
 }  // namespace ringrpc::io

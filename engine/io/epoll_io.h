@@ -49,6 +49,8 @@ class EpollIo {
   void shut(Handle handle, bool both);
   void close(Handle handle);
   void stop_accepting();
+  void watch(Handle handle);
+  void stop_watching(Handle handle);
   void poll(Handle name, int fd, std::uint32_t events);
   void stop_polling(Handle name);
   // Returns: whether a listener is still open.
@@ -86,6 +88,9 @@ class EpollIo {
   static constexpr unsigned flag_watched = 1u << 9;  // EPOLLOUT is asked for
   static constexpr unsigned flag_closing = 1u << 10;
   static constexpr unsigned flag_queued = 1u << 11;
+  static constexpr unsigned flag_gone = 1u << 12;       // nothing connects it to its peer any more
+  static constexpr unsigned flag_guarded = 1u << 13;    // that is to be told
+  static constexpr unsigned flag_unguarded = 1u << 14;  // the worker asked that to end
   static void set(Slot& slot, unsigned flags);
   static void clear(Slot& slot, unsigned flags);
 
@@ -117,6 +122,7 @@ class EpollIo {
   bool serve(std::uint32_t index, Event& event);
   bool serve_receive(std::uint32_t index, Slot& slot, Event& event);
   void serve_blocked(Slot& slot);
+  static bool tell_gone(std::uint32_t index, Slot& slot, Event& event);
   void serve_outgoing();
   void wait_for_room(std::uint32_t index, Slot& slot);
   bool accept_one(Event& event);

@@ -1,8 +1,10 @@
-// Descriptors of others, whose readiness is waited for in the worker's own epoll set.
+// Descriptors of others, whose readiness is waited for in the worker's own epoll set, and sockets
+// of ours whose peers have half closed them.
 //
 // Sources: epoll_ctl(2), fcntl(2).
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -99,6 +101,32 @@ void EpollIo::close_polled() {
     if (polls_[i].state == PollState::watched) unwatch(polls_[i]);
   }
   polls_used_ = 0;
+}
+
+void EpollIo::watch(Handle handle) {
+  Slot& slot = slot_of(handle);
+  RINGRPC_ASSERT((slot.flags & (flag_guarded | flag_closing)) == 0, slot.flags);
+  set(slot, flag_guarded);
+  if ((slot.flags & flag_gone) != 0) enqueue(handle.slot);
+}
+
+void EpollIo::stop_watching(Handle handle) {
+  Slot& slot = slot_of(handle);
+  RINGRPC_ASSERT((slot.flags & flag_guarded) != 0, slot.flags);
+  set(slot, flag_unguarded);
+  enqueue(handle.slot);
+}
+
+// Returns: false when the peer is there and goes on being watched.
+bool EpollIo::tell_gone(std::uint32_t index, Slot& slot, Event& event) {
+  const bool asked = (slot.flags & flag_unguarded) != 0;
+  if (!asked && (slot.flags & flag_gone) == 0) return false;
+  clear(slot, flag_guarded | flag_unguarded);
+  event = Event{.kind = EventKind::gone,
+                .result = asked ? -ECANCELED : POLLHUP,
+                .socket = {index, slot.generation},
+                .peer = {}};
+  return true;
 }
 
 }  // namespace ringrpc::io

@@ -82,6 +82,14 @@ bool EpollIo::watch(int fd, std::uint32_t events, std::uint64_t key, int operati
   return epoll_ctl(set_fd_, operation, fd, &event) == 0;
 }
 
+void EpollIo::stop_accepting() {
+  if (draining_) return;
+  draining_ = true;
+  backoff_.cancel();
+  listeners_ready_ = 0;
+  for (std::uint32_t i = 0; i < listener_count_; ++i) listeners_ready_ |= 1u << i;
+}
+
 void EpollIo::close_listener(std::uint32_t listener) {
   RINGRPC_ASSERT(listener_count_ > 0 && listeners_[listener] >= 0, listener);
   listeners_ready_ &= ~(1u << listener);

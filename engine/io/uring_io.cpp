@@ -15,6 +15,8 @@ namespace {
 
 using base::Counter;
 
+static_assert(sizeof(UringCompletion) == sizeof(io_uring_cqe));
+
 void pause_cpu() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -136,7 +138,8 @@ void UringIo::shut(Handle handle, bool both) {
 
 void UringIo::close(Handle handle) {
   Slot& slot = slot_of(handle);
-  RINGRPC_ASSERT((slot.flags & (flag_receiving | flag_sending | flag_closing)) == 0, slot.flags);
+  constexpr unsigned busy = flag_receiving | flag_sending | flag_watched | flag_closing;
+  RINGRPC_ASSERT((slot.flags & busy) == 0, slot.flags);
   RINGRPC_ASSERT(slot.held == 0, slot.held);
   slot.flags = static_cast<std::uint8_t>(slot.flags | flag_closing);
   // The kernel runs shutdowns on a thread of its own; the slot must not be another socket by then.
@@ -301,6 +304,8 @@ bool UringIo::translate(const Completion& completion, Event& event) {
       event = Event{
           .kind = EventKind::polled, .result = completion.result, .socket = handle, .peer = {}};
       return completion.result != -ECANCELED;
+    case Op::watch:
+      return on_watch(completion, handle, event);
     case Op::forget:  // it could not be cancelled, because it has ended
       return false;
     case Op::receive:

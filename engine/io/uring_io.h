@@ -19,6 +19,7 @@
 #include "engine/io/event.h"
 #include "engine/io/memory.h"
 #include "engine/io/options.h"
+#include "engine/io/uring_op.h"
 
 namespace ringrpc::io {
 
@@ -53,6 +54,8 @@ class UringIo {
   void shut(Handle handle, bool both);
   void close(Handle handle);
   void stop_accepting();
+  void watch(Handle handle);
+  void stop_watching(Handle handle);
   void poll(Handle name, int fd, std::uint32_t events);
   void stop_polling(Handle name);
   [[nodiscard]] bool accepting() const { return listener_count_ != 0; }
@@ -67,7 +70,8 @@ class UringIo {
   [[nodiscard]] const char* mode() const;
 
  private:
-  enum class Op : std::uint8_t { accept, receive, send, shut, close, cancel, wake, poll, forget };
+  using Op = UringOp;
+  using Completion = UringCompletion;
   // What is in flight for one socket. 12 bytes for each of connections_max.
   struct Slot {
     std::uint32_t generation;
@@ -84,14 +88,8 @@ class UringIo {
   static constexpr std::uint8_t flag_closing = 8;
   static constexpr std::uint8_t flag_stopping = 16;   // the worker asked the receive to end
   static constexpr std::uint8_t flag_throttled = 32;  // we did, because it took too many buffers
-
-  // A completion as the kernel writes it, without the flexible tail of its own type.
-  struct Completion {
-    std::uint64_t user_data;
-    std::int32_t result;
-    std::uint32_t flags;
-  };
-  static_assert(sizeof(Completion) == sizeof(io_uring_cqe));
+  static constexpr std::uint8_t flag_watched = 64;
+  static constexpr std::uint8_t flag_unwatched = 128;  // the worker asked the watch to end
 
   // One armed accept and where the kernel writes its peer's address.
   struct Accept {
@@ -143,6 +141,8 @@ class UringIo {
   bool translate(const Completion& completion, Event& event);
   bool on_receive(const Completion& completion, bool was_held, Event& event);
   bool on_last_receive(const Completion& completion, Handle handle, Slot& slot);
+  void arm_watch(Handle handle);
+  bool on_watch(const Completion& completion, Handle handle, Event& event);
   void on_shut(Handle handle);
   void on_cancel_failed(Handle handle);
   void throttle(Handle handle, Slot& slot);

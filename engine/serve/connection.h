@@ -60,10 +60,11 @@ struct alignas(64) Connection {
   // WebSocket; a connection that becomes one has had its HTTP calls answered first.
   std::uint8_t mount : 4 = 0;  // where it was opened
   std::uint8_t pings_unanswered : 2 = 0;
-  bool wants_room : 1 = false;  // notifications wait for what is unsent to leave
-  bool upgrading : 1 = false;   // it becomes one when its late HTTP calls are answered
-  std::uint8_t pong_size = 0;   // a pong was written last, and the kernel has nothing of it
-  std::uint32_t pong_end = 0;   // out.size then; when that is another now, it is not the last
+  bool wants_room : 1 = false;     // notifications wait for what is unsent to leave
+  bool upgrading : 1 = false;      // it becomes one when its late HTTP calls are answered
+  bool watched : 1 = false;        // behind the peer's FIN, whether it is gone altogether
+  std::uint8_t pong_size : 7 = 0;  // a pong was written last, and the kernel has nothing of it
+  std::uint32_t pong_end = 0;      // out.size then; when that is another now, it is not the last
 
   // Returns: whether nothing has come that is still to be read.
   [[nodiscard]] bool idle_input() const { return partial == nullptr && input_first == no_input; }

@@ -244,6 +244,9 @@ void Worker<Io>::receive(const io::Event& event) {
     case io::EventKind::sent:
       on_sent(*connection, event);
       return;
+    case io::EventKind::gone:
+      on_gone(*connection, event.result);
+      return;
     default:
       RINGRPC_ASSERT(event.kind == io::EventKind::closed, event.kind);
       release(*connection);
@@ -360,6 +363,7 @@ Connection* Worker<Io>::take_ready() {
 
 }  // namespace ringrpc::serve
 
+#include "engine/serve/worker_check.h"
 #include "engine/serve/worker_deadlines.h"
 #include "engine/serve/worker_ends.h"
 #include "engine/serve/worker_frame.h"

@@ -119,6 +119,7 @@ class Worker {
   void lose(Connection& connection, std::int32_t error);
   void on_received(Connection& connection, const io::Event& event);
   void on_sent(Connection& connection, const io::Event& event);
+  void on_gone(Connection& connection, std::int32_t result);
   Connection* connection_of(io::Handle handle);
 
   // frame: worker_frame.h
@@ -148,6 +149,7 @@ class Worker {
   // send and the ends of a connection: worker_ends.h, worker_deadlines.h
   void send(Connection& connection);
   void send_front(Connection& connection);
+  void begin_close(Connection& connection);
   void settle(Connection& connection);
   void set_first_deadline(Connection& connection);
   void set_deadline(Connection& connection);

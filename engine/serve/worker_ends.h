@@ -31,6 +31,24 @@ void Worker<Io>::send_front(Connection& connection) {
   io_.send(handle_of(connection), front.data + front.taken, front.size - front.taken);
 }
 
+// Nothing more is said on a connection: what is in flight is made to end.
+template <class Io>
+void Worker<Io>::begin_close(Connection& connection) {
+  connection.state = ConnectionState::closing;
+  framer_.forget(connection);
+  if (late_.busy()) late_.abandon(connection);
+  wheel_.clear(slot_of(connection));
+  connection.deadline = DeadlineKind::none;
+  // Shutting both ways makes the operations in flight end; the handle is closed after the last.
+  if (connection.receiving || connection.sending) io_.shut(handle_of(connection), true);
+  if (connection.receiving && !connection.stopping_receive) {
+    connection.stopping_receive = true;
+    io_.stop_receiving(handle_of(connection));
+  }
+  if (connection.watched) io_.stop_watching(handle_of(connection));
+  connection.closed = false;
+}
+
 // Moves a connection along its states, as far as what is in flight allows.
 template <class Io>
 void Worker<Io>::settle(Connection& connection) {
@@ -65,22 +83,10 @@ void Worker<Io>::settle(Connection& connection) {
   }
   const bool over =
       connection.broken || (connection.state == State::lingering && connection.peer_finished);
-  if (over && connection.state != State::closing) {
-    connection.state = State::closing;
-    framer_.forget(connection);
-    if (late_.busy()) late_.abandon(connection);
-    wheel_.clear(slot_of(connection));
-    connection.deadline = DeadlineKind::none;
-    // Shutting both ways makes the operations in flight end; the handle is closed after the last.
-    if (connection.receiving || connection.sending) io_.shut(handle_of(connection), true);
-    if (connection.receiving && !connection.stopping_receive) {
-      connection.stopping_receive = true;
-      io_.stop_receiving(handle_of(connection));
-    }
-    connection.closed = false;
-  }
+  if (over && connection.state != State::closing) begin_close(connection);
   if (connection.state == State::closing) {
-    if (!connection.receiving && !connection.sending && !connection.closed) {
+    const bool busy = connection.receiving || connection.sending || connection.watched;
+    if (!busy && !connection.closed) {
       connection.closed = true;
       outbox_.clear(connection.out);
       io_.close(handle_of(connection));
@@ -90,6 +96,11 @@ void Worker<Io>::settle(Connection& connection) {
   if (!connection.receiving && !connection.paused && !connection.peer_finished) {
     connection.receiving = true;
     io_.receive(handle_of(connection));
+  }
+  if (connection.peer_finished && connection.late && !connection.paused && !connection.watched) {
+    // No receive would tell that its calls have nobody to be answered any more.
+    connection.watched = true;
+    io_.watch(handle_of(connection));
   }
 }
 
@@ -114,6 +125,16 @@ template <class Io>
   connection.broken = true;
 }
 
+// A peer that had half closed its connection is gone altogether, or is watched no more.
+template <class Io>
+[[gnu::cold]] void Worker<Io>::on_gone(Connection& connection, std::int32_t result) {
+  RINGRPC_ASSERT(connection.watched);
+  connection.watched = false;
+  if (result >= 0) connection.broken = true;
+  // What could not be watched is not tried again before there is another reason to look.
+  if (connection.broken || connection.state == ConnectionState::closing) make_ready(connection);
+}
+
 // There are as many connections as there may be: this one is told so, whatever it would ask.
 template <class Io>
 void Worker<Io>::refuse(Connection& connection) {
@@ -131,7 +152,8 @@ void Worker<Io>::refuse(Connection& connection) {
 template <class Io>
 void Worker<Io>::release(Connection& connection) {
   RINGRPC_ASSERT(connection.state == ConnectionState::closing, connection.state);
-  RINGRPC_ASSERT(!connection.receiving && !connection.sending && !connection.is_ready);
+  RINGRPC_ASSERT(!connection.receiving && !connection.sending && !connection.watched);
+  RINGRPC_ASSERT(!connection.is_ready);
   RINGRPC_ASSERT(connection.input_first == no_input && connection.partial == nullptr);
   RINGRPC_ASSERT(connection.out.empty() && !connection.late);
   wheel_.clear(slot_of(connection));
@@ -161,37 +183,6 @@ void Worker<Io>::begin_stop() {
     connection.deadline = DeadlineKind::idle;
     wheel_.set(slot, now_ms_ + limits::timer_slot_ms);
   }
-}
-
-template <class Io>
-void Worker<Io>::check_invariants() const {
-  // Between two turns: every receive buffer has gone back, and no other connection holds memory.
-  RINGRPC_ASSERT(ready_first_ == no_connection && lent_ == 0, lent_);
-  std::uint32_t live = 0;
-  std::uint32_t refused = 0;
-  std::size_t partials = 0;
-  std::uint32_t waiting = 0;  // exchanges
-  Outbox::Held held;
-  for (std::uint32_t slot = 0; slot < places(); ++slot) {
-    const Connection& connection = connections_[slot];
-    if (connection.state == ConnectionState::free) continue;
-    ++live;
-    if (connection.refused) ++refused;
-    outbox_.add(held, connection.out);
-    waiting += late_.add(held, slot);
-    RINGRPC_ASSERT(!connection.sending || !connection.out.empty(), slot);
-    RINGRPC_ASSERT(connection.input_first == no_input && !connection.is_ready, slot);
-    if (connection.partial != nullptr) ++partials;
-    RINGRPC_ASSERT(connection.state != ConnectionState::closing || connection.partial == nullptr,
-                   slot);
-  }
-  RINGRPC_ASSERT(waiting == late_.exchanges(), waiting, late_.exchanges());
-  RINGRPC_ASSERT(live == connection_count_, live, connection_count_);
-  RINGRPC_ASSERT(refused == refused_count_, refused, refused_count_);
-  RINGRPC_ASSERT(partials == partials_.blocks_taken(), partials, partials_.blocks_taken());
-  outbox_.check_invariants(held);
-  // The walk over every segment, of which there may be many, comes now and then.
-  if (counters_.get(base::Counter::turns) % 64 == 0) outbox_.check_invariants();
 }
 
 }  // namespace ringrpc::serve

@@ -72,7 +72,8 @@ void Worker<Io>::send_pong(Connection& connection) {
   if (!waits || !outbox_.replace_last(connection.out, connection.pong_size, frame, size)) {
     if (!append_frame(outbox_, connection.out, {frame, size})) fail(connection);
   }
-  connection.pong_size = static_cast<std::uint8_t>(size);
+  static_assert(pong_frame_max < 128, "its size has seven bits");
+  connection.pong_size = size & 0x7F;
   connection.pong_end = connection.out.size;
 }
 

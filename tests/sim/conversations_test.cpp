@@ -92,7 +92,7 @@ class Stage {
 
   void set_faults(std::uint64_t seed) {
     FakeFaults faults = FakeFaults::swarm(seed);
-    faults.send_error = faults.receive_error = faults.reset = 0;
+    faults.send_error = faults.receive_error = faults.reset = faults.reset_after_fin = 0;
     server_.io().configure(seed, faults);
   }
 

@@ -1,11 +1,8 @@
 #include "tests/support/fake_io.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <limits>
 
 #include "engine/base/assert.h"
 
@@ -102,29 +99,8 @@ void FakeIo::close(Handle handle) {
   Slot& slot = slot_of(handle);
   RINGRPC_ASSERT(!slot.receiving && "closed while a receive is armed", handle.slot);
   RINGRPC_ASSERT(!slot.sending && "closed while a send is in flight", handle.slot);
+  RINGRPC_ASSERT(!slot.watched && "closed while it is watched", handle.slot);
   slot.closing = true;
-}
-
-void FakeIo::poll(Handle name, int fd, std::uint32_t events) {
-  RINGRPC_ASSERT(name.slot < options_.polls_max, name.slot);
-  const bool taken = std::any_of(polls_.begin(), polls_.end(),
-                                 [&](const Poll& poll) { return poll.name.slot == name.slot; });
-  RINGRPC_ASSERT(!taken && "somebody polls by that name already", name.slot);
-  // poll(2) passes over a negative one, and this one it refuses.
-  const int asked = fd < 0 ? std::numeric_limits<int>::max() : fd;
-  polls_.push_back({name, asked, static_cast<short>(events)});
-}
-
-void FakeIo::stop_polling(Handle name) {
-  const auto found = std::find_if(polls_.begin(), polls_.end(),
-                                  [&](const Poll& poll) { return poll.name == name; });
-  if (found == polls_.end()) return;
-  polls_.erase(found);
-  // It may just have ended.
-  if (strikes(faults_.stale_event)) {
-    events_.push_back(
-        Event{.kind = EventKind::polled, .result = POLLIN, .socket = name, .peer = {}});
-  }
 }
 
 // --- The kernel's turn ---------------------------------------------------------------------------
@@ -160,6 +136,7 @@ bool FakeIo::next(Event& event) {
     slot.receiving = false;
     slot.stopping = false;
   }
+  if (event.kind == EventKind::gone) slot.watched = slot.unwatched = false;
   if (event.kind == EventKind::sent) {
     RINGRPC_ASSERT(checksum_of(slot.data, slot.size) == slot.checksum &&
                        "a send's bytes were changed before its event",
@@ -202,18 +179,7 @@ void FakeIo::run_socket(std::uint32_t index) {
   if (send_first && slot.in_flight) run_send(index);
   if (slot.armed) run_receives(index);
   if (slot.in_flight) run_send(index);
-}
-
-void FakeIo::run_polls() {
-  for (std::size_t i = 0; i < polls_.size();) {
-    const Poll poll = polls_[i];
-    pollfd one{.fd = poll.fd, .events = poll.events, .revents = 0};
-    ++i;
-    if (strikes(faults_.delay) || ::poll(&one, 1, 0) == 0) continue;
-    polls_.erase(polls_.begin() + static_cast<std::ptrdiff_t>(--i));
-    events_.push_back(
-        Event{.kind = EventKind::polled, .result = one.revents, .socket = poll.name, .peer = {}});
-  }
+  if (slot.watching) run_watch(index);
 }
 
 void FakeIo::run_receives(std::uint32_t index) {
@@ -266,6 +232,7 @@ void FakeIo::end_receive(std::uint32_t index, std::int32_t result) {
   Slot& slot = slots_[index];
   RINGRPC_ASSERT(slot.armed, index);
   slot.armed = false;
+  if (result == 0) slot.finished = true;
   events_.push_back(Event{.kind = EventKind::received,
                           .result = result,
                           .socket = {index, slot.generation},

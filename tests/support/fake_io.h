@@ -25,28 +25,9 @@
 #include "engine/base/status.h"
 #include "engine/io/event.h"
 #include "engine/io/options.h"
+#include "tests/support/fake_faults.h"
 
 namespace ringrpc::testing {
-
-// How often each fault strikes, in percent of the occasions. All zero: a kernel without faults.
-struct FakeFaults {
-  std::uint32_t partial_receive = 0;    // fewer bytes than are there, at any split
-  std::uint32_t short_send = 0;         // fewer bytes taken than offered
-  std::uint32_t send_error = 0;         // EPIPE or ECONNRESET; the connection is gone then
-  std::uint32_t receive_error = 0;      // ECONNRESET or ETIMEDOUT; the same
-  std::uint32_t delay = 0;              // a socket's completions come in a later turn
-  std::uint32_t reorder = 0;            // completions of different sockets change places
-  std::uint32_t buffers_exhausted = 0;  // -ENOBUFS though there are buffers
-  std::uint32_t end_receive = 0;        // a receive ends without `more` though nothing is wrong
-  std::uint32_t stale_event = 0;        // a completion for the former socket of a slot in use
-  std::uint32_t reset = 0;              // the peer resets after any byte
-  std::uint32_t accept_error = 0;       // an accept fails; the peer stays in the backlog
-  std::uint32_t few_completions = 0;    // one to four are delivered, the others in later turns
-
-  // Half of the faults never strike, the others with a weight of their own: a run in which one
-  // fault is frequent and its masking neighbour absent finds what an even mix does not.
-  static FakeFaults swarm(std::uint64_t seed);
-};
 
 // Owns:     everything; no descriptor, no memory of the kernel's.
 // Thread:   one, but for wake().
@@ -72,6 +53,8 @@ class FakeIo {
   void stop_accepting() { draining_ = true; }
   [[nodiscard]] bool accepting() const { return !draining_ || !backlog_.empty(); }
   // Descriptors are real ones, and what they are ready for is asked of the kernel.
+  void watch(io::Handle handle);
+  void stop_watching(io::Handle handle);
   void poll(io::Handle name, int fd, std::uint32_t events);
   void stop_polling(io::Handle name);
   void wake() { woken_.store(true, std::memory_order_release); }
@@ -136,6 +119,10 @@ class FakeIo {
     bool in_flight = false;  // for the kernel
     bool closing = false;
     bool shut_both = false;
+    bool finished = false;  // the worker was told of the peer's FIN
+    bool watched = false;   // for the worker
+    bool watching = false;  // for the kernel
+    bool unwatched = false;
     const char* data = nullptr;  // the send's bytes and what they were
     std::uint32_t size = 0;
     std::uint64_t checksum = 0;
@@ -158,6 +145,7 @@ class FakeIo {
   void end_receive(std::uint32_t index, std::int32_t result);
   void run_send(std::uint32_t index);
   void end_send(std::uint32_t index, std::int32_t result);
+  void run_watch(std::uint32_t index);
   void run_close(std::uint32_t index);
   void run_polls();
   void invent_stale_event();

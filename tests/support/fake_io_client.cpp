@@ -15,11 +15,13 @@ FakeFaults FakeFaults::swarm(std::uint64_t seed) {
   for (std::uint32_t* weight :
        {&faults.partial_receive, &faults.short_send, &faults.send_error, &faults.receive_error,
         &faults.delay, &faults.reorder, &faults.buffers_exhausted, &faults.end_receive,
-        &faults.stale_event, &faults.reset, &faults.accept_error, &faults.few_completions}) {
+        &faults.stale_event, &faults.reset, &faults.accept_error, &faults.few_completions,
+        &faults.reset_after_fin}) {
     if ((random() & 1) != 0) *weight = 1 + static_cast<std::uint32_t>(random() % 50);
   }
   // What ends a connection strikes seldom, or nothing would ever live long enough to be tested.
-  for (std::uint32_t* weight : {&faults.send_error, &faults.receive_error, &faults.reset}) {
+  for (std::uint32_t* weight :
+       {&faults.send_error, &faults.receive_error, &faults.reset, &faults.reset_after_fin}) {
     *weight = (*weight + 9) / 10;
   }
   return faults;
@@ -99,6 +101,7 @@ bool FakeIo::has_work(const Slot& slot) const {
   const Client& client = client_of(slot.client);
   const bool input = !client.to_server.empty() || client.fin || client.reset || slot.shut_both;
   if (slot.armed && (slot.stopping || input)) return true;
+  if (slot.watching && (slot.unwatched || client.reset || client.server_fin)) return true;
   if (!slot.in_flight) return false;
   return client.to_client.size() < client.window || client.reset || slot.shut_both ||
          client.server_fin;
@@ -125,6 +128,7 @@ void FakeIo::check_baseline() const {
   RINGRPC_ASSERT(free_slots_.size() == slots_.size());
   for (const Slot& slot : slots_) {
     RINGRPC_ASSERT(!slot.armed && !slot.in_flight && !slot.receiving && !slot.sending);
+    RINGRPC_ASSERT(!slot.watching && !slot.watched);
   }
 }
 

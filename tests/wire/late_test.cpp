@@ -106,6 +106,51 @@ TEST_P(Late, AFinAtAnyByteGivesEverythingBackWhenItsCallsHaveEnded) {
   EXPECT_EQ(server_->stop(), 0);
 }
 
+// What sleeps is told at once that nobody listens any more.
+TEST_P(Late, AResetBehindAFinStopsTheCalls) {
+  start();
+  std::atomic<StopReason> reason{StopReason::none};
+  server_->method("watch", [&reason](Call& call) -> Co<void> {
+    co_await call.after(3'600'000);
+    reason = call.stop_reason();
+  });
+  server_->method("ping", [] { return 1; });
+  ASSERT_TRUE(server_->start()) << server_->error();
+  descriptors_ = open_descriptors();
+  for (int round = 0; round < 3; ++round) {
+    reason = StopReason::none;
+    Socket socket = connect();
+    ASSERT_TRUE(socket.write(said(way(), call("1", "watch", "{}"))));
+    ASSERT_TRUE(wait_for(*server_, "ringrpc_in_flight", 1));
+    socket.finish();
+    // Round trips of another: by then the FIN has been read, in some rounds.
+    Socket other = connect();
+    for (int i = 0; i < 5 * round; ++i) {
+      ASSERT_TRUE(other.write(said(way(), call("1", "ping", "{}"))));
+      ASSERT_FALSE(other.read_some().empty());
+    }
+    EXPECT_EQ(metric(*server_, "ringrpc_in_flight"), 1u) << "a half-close is no end";
+    socket.reset();
+    EXPECT_TRUE(wait_for(*server_, "ringrpc_in_flight", 0)) << round;
+    EXPECT_EQ(reason, StopReason::disconnected) << round;
+    other.reset();
+    check_baseline();
+  }
+  EXPECT_EQ(server_->stop(), 0);
+}
+
+TEST_P(Late, AFinAndAResetAtAnyByteGiveEverythingBack) {
+  start();
+  ASSERT_TRUE(server_->start()) << server_->error();
+  descriptors_ = open_descriptors();
+  end_everywhere([](Socket& socket) {
+    socket.finish();
+    socket.reset();
+  });
+  check_baseline();
+  EXPECT_EQ(server_->stop(), 0);
+}
+
 TEST_P(Late, TheSameIdsInFlightGetTheirOwnAnswers) {
   start();
   ASSERT_TRUE(server_->start()) << server_->error();

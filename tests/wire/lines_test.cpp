@@ -12,6 +12,7 @@
 #include <string_view>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tests/support/temporary_folder.h"
@@ -123,6 +124,57 @@ TEST_P(Lines, AFinAtAnyByteAnswersWhatWasThere) {
         static_cast<std::size_t>(std::count(answers.begin(), answers.end(), '\n'));
     ASSERT_EQ(count, answers_to(std::string_view(stream_).substr(0, size))) << "at " << size;
     ASSERT_TRUE(answers.empty() || answers.ends_with('\n')) << "at " << size;
+  }
+  check_baseline();
+  EXPECT_EQ(server_->stop(), 0);
+}
+
+// What waits is answered behind the peer's end, until the peer is gone: by a reset, or, on a path,
+// by closing its socket.
+TEST_P(Lines, APeerThatIsGoneBehindItsEndStopsItsCalls) {
+  std::vector<Deferred> held;  // the worker's
+  server_->method("hold", [&held](Deferred reply) { held.push_back(std::move(reply)); });
+  server_->method("release", [&held] {
+    std::vector<bool> stopped;
+    for (Deferred& reply : held) {
+      stopped.push_back(reply.stop_reason() == StopReason::disconnected);
+      reply.answer(1);
+    }
+    held.clear();
+    return stopped.empty() ? -1 : static_cast<int>(stopped.front());
+  });
+  server_->method("sleep", [](Call& call) -> Co<void> {
+    while (co_await call.after(3'600'000)) {
+    }
+  });
+  const auto line = [](std::string_view method) {
+    return R"({"jsonrpc":"2.0","id":1,"method":")" + std::string(method) + "\"}\n";
+  };
+  const auto answer = [](int value) {
+    return R"({"jsonrpc":"2.0","result":)" + std::to_string(value) + ",\"id\":1}\n";
+  };
+  for (const bool leaves : {false, true}) {
+    Socket socket = connect();
+    ASSERT_TRUE(socket.write(line("hold") + line("sleep")));
+    ASSERT_TRUE(wait_for(*server_, "ringrpc_in_flight", 2));
+    socket.finish();
+    Socket other = connect();
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(other.write(small + "\n"));
+      EXPECT_EQ(other.read_some(), true_line);
+    }
+    EXPECT_EQ(metric(*server_, "ringrpc_in_flight"), 2u);
+    if (leaves) {
+      socket.reset();
+      EXPECT_TRUE(wait_for(*server_, "ringrpc_in_flight", 1));
+    }
+    ASSERT_TRUE(other.write(line("release")));
+    EXPECT_EQ(other.read_some(), answer(leaves ? 1 : 0));
+    if (!leaves) {
+      EXPECT_EQ(socket.read_some(), answer(1));
+      socket.reset();
+    }
+    EXPECT_TRUE(wait_for(*server_, "ringrpc_in_flight", 0));
   }
   check_baseline();
   EXPECT_EQ(server_->stop(), 0);

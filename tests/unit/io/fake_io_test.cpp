@@ -244,6 +244,47 @@ TEST(FakeIoDeathTest, ClosingWhileSomethingIsArmedAborts) {
   EXPECT_DEATH(other.io.close(other.handle), "send is in flight");
 }
 
+TEST(FakeIoTest, AResetBehindAFinIsToldWhoeverWatches) {
+  OneConnection one;
+  one.io.client_fin(one.client);
+  one.io.receive(one.handle);
+  EXPECT_EQ(one.take(EventKind::received).result, 0);
+  one.io.watch(one.handle);
+  one.io.wait(0);
+  EXPECT_TRUE(one.io.idle());
+  one.io.client_reset(one.client);
+  EXPECT_FALSE(one.io.idle());
+  EXPECT_GE(one.take(EventKind::gone).result, 0);
+  one.io.close(one.handle);
+  one.take(EventKind::closed);
+  one.io.check_baseline();
+}
+
+TEST(FakeIoTest, AWatchEndsWhenItIsAskedTo) {
+  OneConnection one;
+  one.io.client_fin(one.client);
+  one.io.receive(one.handle);
+  one.take(EventKind::received);
+  one.io.watch(one.handle);
+  one.io.stop_watching(one.handle);
+  EXPECT_LT(one.take(EventKind::gone).result, 0);
+  one.io.close(one.handle);
+  one.take(EventKind::closed);
+  one.io.check_baseline();
+}
+
+TEST(FakeIoDeathTest, WatchingAgainstTheRulesAborts) {
+  OneConnection one;
+  EXPECT_DEATH(one.io.watch(one.handle), "before its peer's FIN");
+  EXPECT_DEATH(one.io.stop_watching(one.handle), "not watched");
+  one.io.client_fin(one.client);
+  one.io.receive(one.handle);
+  one.take(EventKind::received);
+  one.io.watch(one.handle);
+  EXPECT_DEATH(one.io.watch(one.handle), "watched already");
+  EXPECT_DEATH(one.io.close(one.handle), "while it is watched");
+}
+
 TEST(FakeIoDeathTest, ChangingBytesInFlightAborts) {
   OneConnection one;
   std::string bytes = "bytes";
