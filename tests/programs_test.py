@@ -42,8 +42,8 @@ def run_into(path, program, *arguments):
 class Scripted:
     """Answers one connection with prepared bytes and keeps what it received."""
 
-    def __init__(self, answer, read_body=True):
-        self.answer, self.read_body = answer, read_body
+    def __init__(self, answer):
+        self.answer = answer
         self.received = b""
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}/rpc"
@@ -57,7 +57,7 @@ class Scripted:
                 self.received += peer.recv(4096)
             head, body = self.received.split(b"\r\n\r\n", 1)
             length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-            while self.read_body and len(body) < length:
+            while len(body) < length:
                 body += peer.recv(65536)
             self.head, self.body = head.decode(), body
             answer = self.answer
@@ -81,32 +81,32 @@ class Scripted:
         return done
 
 
-class Series:
-    """Answers one connection after the other; the last answer again and again."""
+def read_body(file):
+    """Returns the JSON of one request."""
+    length = 0
+    while (line := file.readline()).strip():
+        if line.lower().startswith(b"content-length:"):
+            length = int(line.split(b":")[1])
+    return json.loads(file.read(length))
 
-    def __init__(self, *answers):
-        self.answers, self.bodies = list(answers), []
+
+class OneByOne:
+    """Calls serve(peer, file) for one connection after the other."""
+
+    def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}/rpc"
-        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
-    def serve(self):
+    def run(self):
         while True:
             try:
                 peer, _ = self.listener.accept()
             except OSError:
                 return
             with peer, peer.makefile("rb") as file:
-                length = 0
-                while (line := file.readline()).strip():
-                    if line.lower().startswith(b"content-length:"):
-                        length = int(line.split(b":")[1])
-                self.bodies.append(json.loads(file.read(length)))
-                answer = self.answers[min(len(self.bodies), len(self.answers)) - 1]
-                body = self.bodies[-1]
-                token = body.get("id", 0) if isinstance(body, dict) else 0
-                peer.sendall(answer(token) if callable(answer) else answer)
+                self.serve(peer, file)
 
     def __enter__(self):
         return self
@@ -115,6 +115,21 @@ class Series:
         self.listener.shutdown(socket.SHUT_RDWR)
         self.thread.join()
         self.listener.close()
+
+
+class Series(OneByOne):
+    """Answers each request with the next answer, the last one again and again."""
+
+    def __init__(self, *answers):
+        self.answers, self.bodies = list(answers), []
+        super().__init__()
+
+    def serve(self, peer, file):
+        body = read_body(file)
+        self.bodies.append(body)
+        answer = self.answers[min(len(self.bodies), len(self.answers)) - 1]
+        token = body.get("id", 0) if isinstance(body, dict) else 0
+        peer.sendall(answer(token) if callable(answer) else answer)
 
 
 def http(body, head="", status="200 OK"):
@@ -346,11 +361,7 @@ class Ringcall(unittest.TestCase):
 
         def behave(peer):
             with peer, peer.makefile("rb") as file:
-                size = 0
-                while (line := file.readline()).strip():
-                    if line.lower().startswith(b"content-length:"):
-                        size = int(line.split(b":")[1])
-                seen.extend(json.loads(file.read(size)))
+                seen.extend(read_body(file))
                 replies = [{"id": call["id"], "result": call["method"]} for call in seen
                            if "id" in call]
                 peer.sendall(http(json.dumps(replies[::-1])))
@@ -1006,37 +1017,20 @@ class Ringload(unittest.TestCase):
                 self.assertEqual(0, server.stop())
 
 
-class Counters:
-    """Answers one GET after the other with the next text, the last one again and again."""
+class Counters(OneByOne):
+    """Answers each GET with the next text, the last one again and again."""
 
     def __init__(self, *texts, status="200 OK"):
         self.texts, self.status = list(texts), status
         self.lines = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        self.thread = threading.Thread(target=self.serve, daemon=True)
-        self.thread.start()
+        super().__init__()
 
-    def serve(self):
-        while True:
-            try:
-                peer, _ = self.listener.accept()
-            except OSError:
-                return
-            with peer, peer.makefile("rb") as file:
-                self.lines.append(file.readline())
-                while file.readline().strip():
-                    pass
-                text = self.texts[min(len(self.lines), len(self.texts)) - 1]
-                peer.sendall(http(text, "Connection: close\r\n", self.status))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.thread.join()
-        self.listener.close()
+    def serve(self, peer, file):
+        self.lines.append(file.readline())
+        while file.readline().strip():
+            pass
+        text = self.texts[min(len(self.lines), len(self.texts)) - 1]
+        peer.sendall(http(text, "Connection: close\r\n", self.status))
 
 
 class Terminal:

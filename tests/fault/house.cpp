@@ -3,10 +3,9 @@
 #include <ringrpc/server.h>
 
 #include <cstdlib>
-#include <memory>
-#include <utility>
 
 #include "engine/base/assert.h"
+#include "tests/support/add_method.h"
 
 namespace ringrpc::testing {
 namespace {
@@ -18,16 +17,6 @@ struct Sum {
 struct Blob {
   std::int64_t bytes;
 };
-
-template <typename F>
-void add(rpc::Registry& registry, std::string name, F handler) {
-  auto method = std::make_unique<rpc::Method>();
-  method->name = std::move(name);
-  method->invoke = &handlers::invoke<F>;
-  method->state = new F(std::move(handler));
-  method->destroy = [](void* state) { delete static_cast<F*>(state); };
-  RINGRPC_ASSERT(registry.add(std::move(method)).ok());
-}
 
 serve::WorkerShared& fill(serve::WorkerShared& shared, rpc::Registry& registry,
                           const http::HostPolicy& hosts, const serve::Oracle& oracle) {
@@ -63,13 +52,15 @@ House::~House() {
 }
 
 void House::add_methods() {
-  add(registry_, "sum", [](const Sum& in) { return in.a + in.b; });
-  add(registry_, "echo", [](Call& call, Reply& reply) { reply.result().raw(call.params().raw()); });
-  add(registry_, "size", [](Call& call, Reply& reply) {
+  add_method(registry_, "sum", [](const Sum& in) { return in.a + in.b; });
+  add_method(registry_, "echo",
+             [](Call& call, Reply& reply) { reply.result().raw(call.params().raw()); });
+  add_method(registry_, "size", [](Call& call, Reply& reply) {
     reply.result().unsigned_integer(call.params().raw().size());
   });
-  add(registry_, "blob",
-      [](Call&, const Blob& in) { return std::string(static_cast<std::size_t>(in.bytes), 'x'); });
+  add_method(registry_, "blob", [](Call&, const Blob& in) {
+    return std::string(static_cast<std::size_t>(in.bytes), 'x');
+  });
 }
 
 House::ClientId House::connect(std::uint32_t listener) {

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <string>
 
-#include "tests/fault/house.h"
+#include "tests/fault/deadlines.h"
 
 namespace ringrpc::testing {
 namespace {
@@ -18,9 +18,6 @@ using base::Counter;
 
 constexpr std::uint32_t lines = 1;
 constexpr std::uint32_t patient = 2;
-constexpr std::uint64_t slot_ms = limits::timer_slot_ms;
-// The turns before it have moved the clock by some microseconds.
-constexpr std::uint64_t moment_ms = 2;
 const std::string sum = R"({"jsonrpc":"2.0","method":"sum","params":[2,3],"id":1})";
 const std::string five = R"({"jsonrpc":"2.0","result":5,"id":1})"
                          "\n";
@@ -28,30 +25,6 @@ const std::string too_large =
     R"({"jsonrpc":"2.0","error":{"code":-31008,"message":"Request too large",)"
     R"("data":{"reason":"message_size_max"}},"id":null})"
     "\n";
-
-const serve::PeerLimits both[] = {{},
-                                  {.head_timeout_ms = 300,
-                                   .idle_timeout_ms = 700,
-                                   .body_grace_ms = 1'000,
-                                   .body_rate_min = 100,
-                                   .stall_timeout_ms = 2'000,
-                                   .linger_timeout_ms = 400}};
-
-serve::WorkerOptions with(const serve::PeerLimits& peer) {
-  serve::WorkerOptions options = House::small();
-  options.peer = peer;
-  return options;
-}
-
-// Passes the deadline that is `ms` away; the peer is there until then.
-void pass(House& house, std::uint64_t ms, Counter counter) {
-  EXPECT_EQ(house.count(counter), 0u);
-  house.wait_ms(ms - moment_ms);
-  EXPECT_EQ(house.count(counter), 0u) << ms;
-  EXPECT_EQ(house.connections(), 1u) << ms;
-  house.wait_ms(moment_ms + 2 * slot_ms);
-  EXPECT_EQ(house.count(counter), 1u) << ms;
-}
 
 std::string timed_out() {
   return R"({"jsonrpc":"2.0","error":{"code":-31003,"message":"Timed out",)"

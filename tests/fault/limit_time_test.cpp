@@ -7,41 +7,12 @@
 
 #include <string>
 
-#include "tests/fault/house.h"
+#include "tests/fault/deadlines.h"
 
 namespace ringrpc::testing {
 namespace {
 
 using base::Counter;
-
-constexpr std::uint64_t slot_ms = limits::timer_slot_ms;
-// The turns before it have moved the clock by some microseconds.
-constexpr std::uint64_t moment_ms = 2;
-
-// The defaults, and some other values.
-const serve::PeerLimits both[] = {{},
-                                  {.head_timeout_ms = 300,
-                                   .idle_timeout_ms = 700,
-                                   .body_grace_ms = 1'000,
-                                   .body_rate_min = 100,
-                                   .stall_timeout_ms = 2'000,
-                                   .linger_timeout_ms = 400}};
-
-serve::WorkerOptions with(const serve::PeerLimits& peer) {
-  serve::WorkerOptions options = House::small();
-  options.peer = peer;
-  return options;
-}
-
-// Passes the deadline that is `ms` away; the peer is there until then.
-void pass(House& house, std::uint64_t ms, Counter counter) {
-  EXPECT_EQ(house.count(counter), 0u);
-  house.wait_ms(ms - moment_ms);
-  EXPECT_EQ(house.count(counter), 0u) << ms;
-  EXPECT_EQ(house.connections(), 1u) << ms;
-  house.wait_ms(moment_ms + 2 * slot_ms);
-  EXPECT_EQ(house.count(counter), 1u) << ms;
-}
 
 std::string half_a_body(std::size_t announced, std::size_t sent) {
   return "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

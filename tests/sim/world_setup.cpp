@@ -4,8 +4,8 @@
 
 #include <stdexcept>
 
-#include "engine/base/assert.h"
 #include "tests/sim/world.h"
+#include "tests/support/add_method.h"
 
 namespace ringrpc::sim {
 namespace {
@@ -19,16 +19,6 @@ struct Sum {
 struct Blob {
   std::int64_t bytes;
 };
-
-template <typename F>
-void add(rpc::Registry& registry, std::string name, F handler) {
-  auto method = std::make_unique<rpc::Method>();
-  method->name = std::move(name);
-  method->invoke = &handlers::invoke<F>;
-  method->state = new F(std::move(handler));
-  method->destroy = [](void* state) { delete static_cast<F*>(state); };
-  RINGRPC_ASSERT(registry.add(std::move(method)).ok());
-}
 
 }  // namespace
 
@@ -106,29 +96,30 @@ void World::add_methods() {
 void World::add_method(std::uint32_t which) {
   switch (which) {
     case 0:
-      return add(registry_, "sum", [](const Sum& in) { return in.a + in.b; });
+      return testing::add_method(registry_, "sum", [](const Sum& in) { return in.a + in.b; });
     case 1:
-      return add(registry_, "echo",
-                 [](Call& call, Reply& reply) { reply.result().raw(call.params().raw()); });
+      return testing::add_method(registry_, "echo", [](Call& call, Reply& reply) {
+        reply.result().raw(call.params().raw());
+      });
     case 2:
-      return add(registry_, "size", [](Call& call, Reply& reply) {
+      return testing::add_method(registry_, "size", [](Call& call, Reply& reply) {
         reply.result().unsigned_integer(call.params().raw().size());
       });
     case 3:
-      return add(registry_, "who", [](Call& call) { return call.peer().text(); });
+      return testing::add_method(registry_, "who", [](Call& call) { return call.peer().text(); });
     case 4:
-      return add(registry_, "blob", [](Call&, const Blob& in) {
+      return testing::add_method(registry_, "blob", [](Call&, const Blob& in) {
         return std::string(static_cast<std::size_t>(in.bytes), 'x');
       });
     case 5:
-      return add(registry_, "fail", []() -> Result<std::int64_t> {
+      return testing::add_method(registry_, "fail", []() -> Result<std::int64_t> {
         return Error{.code = 1001, .message = "failed", .data = {}};
       });
     case 6:
-      return add(registry_, "crash",
-                 []() -> std::int64_t { throw std::runtime_error("simulated"); });
+      return testing::add_method(registry_, "crash",
+                                 []() -> std::int64_t { throw std::runtime_error("simulated"); });
     default:
-      return add(registry_, "sometimes", []() { return std::string("here"); });
+      return testing::add_method(registry_, "sometimes", []() { return std::string("here"); });
   }
 }
 
@@ -141,7 +132,7 @@ void World::change_methods() {
       registry_.remove("sometimes");
       return;
     case 2:
-      return add(registry_, "noise." + std::to_string(noises_++), []() {});
+      return testing::add_method(registry_, "noise." + std::to_string(noises_++), []() {});
     default:
       if (noises_ != 0) registry_.remove("noise." + std::to_string(random_() % noises_));
       return;

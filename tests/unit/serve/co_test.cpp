@@ -20,26 +20,16 @@
 #include <vector>
 
 #include "tests/unit/serve/co_no_exceptions.h"
+#include "tests/unit/serve/in_memory_calls.h"
 
 namespace ringrpc {
 namespace {
 
-Options no_listener() {
-  Options options;
-  options.listen = "";
-  return options;
-}
-
-std::string call(Server& server, std::string_view json) {
-  std::string reply;
-  server.call(json, reply);
-  return reply;
-}
-
-std::string request(std::string_view method, std::string_view params = "{}") {
-  return R"({"jsonrpc":"2.0","id":1,"method":")" + std::string(method) + R"(","params":)" +
-         std::string(params) + "}";
-}
+using testing::call;
+using testing::limit_hits;
+using testing::metric;
+using testing::no_listener;
+using testing::request;
 
 std::string result(std::string_view value) {
   return R"({"jsonrpc":"2.0","result":)" + std::string(value) + R"(,"id":1})";
@@ -52,16 +42,6 @@ const std::string overloaded =
     R"({"reason":"in_flight","retryAfterMs":1000}},"id":1})";
 const std::string timed_out = R"({"jsonrpc":"2.0","error":{"code":-31003,"message":"Timed out",)"
                               R"("data":{"reason":"deadline"}},"id":1})";
-
-std::uint64_t metric(const Server& server, const std::string& name) {
-  const std::string text = server.metrics();
-  const std::size_t at = text.find("\n" + name + " ");
-  return at == std::string::npos ? 0 : std::stoull(text.substr(at + name.size() + 2));
-}
-
-std::uint64_t limit_hits(const Server& server, const std::string& limit) {
-  return metric(server, "ringrpc_limit_hits_total{limit=\"" + limit + "\"}");
-}
 
 // Counts how many of them are alive.
 class Counted {

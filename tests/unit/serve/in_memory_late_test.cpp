@@ -10,20 +10,13 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/unit/serve/in_memory_calls.h"
+
 namespace ringrpc {
 namespace {
 
-Options no_listener() {
-  Options options;
-  options.listen = "";
-  return options;
-}
-
-std::string call(Server& server, std::string_view json) {
-  std::string reply = "garbage";
-  server.call(json, reply);
-  return reply;
-}
+using testing::call;
+using testing::no_listener;
 
 std::string call_http(Server& server, const std::string& body) {
   std::string response;

@@ -17,35 +17,16 @@
 #include <utility>
 #include <vector>
 
+#include "tests/unit/serve/in_memory_calls.h"
+
 namespace ringrpc {
 namespace {
 
-Options no_listener() {
-  Options options;
-  options.listen = "";
-  return options;
-}
-
-std::string call(Server& server, std::string_view json) {
-  std::string reply;
-  server.call(json, reply);
-  return reply;
-}
-
-std::string request(std::string_view method, std::string_view params) {
-  return R"({"jsonrpc":"2.0","id":1,"method":")" + std::string(method) + R"(","params":)" +
-         std::string(params) + "}";
-}
-
-std::uint64_t metric(const Server& server, const std::string& name) {
-  const std::string text = server.metrics();
-  const std::size_t at = text.find("\n" + name + " ");
-  return at == std::string::npos ? 0 : std::stoull(text.substr(at + name.size() + 2));
-}
-
-std::uint64_t limit_hits(const Server& server, const std::string& limit) {
-  return metric(server, "ringrpc_limit_hits_total{limit=\"" + limit + "\"}");
-}
+using testing::call;
+using testing::limit_hits;
+using testing::metric;
+using testing::no_listener;
+using testing::request;
 
 // One thread that runs what it is given, in order.
 class Worker {

@@ -15,22 +15,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/serve/framing_piece.h"
+
 namespace ringrpc::serve {
 namespace {
 
-constexpr std::uint32_t message_size_max = 2048;
+using testing::Piece;
 
-// A piece of input in memory of its own, with padding that misleads.
-struct Piece {
-  explicit Piece(std::string_view text)
-      : bytes(std::make_unique<char[]>(text.size() + limits::padding)) {
-    std::memcpy(bytes.get(), text.data(), text.size());
-    std::memset(bytes.get() + text.size(), '\n', limits::padding);
-    input = {bytes.get(), static_cast<std::uint32_t>(text.size())};
-  }
-  std::unique_ptr<char[]> bytes;
-  Input input;
-};
+constexpr std::uint32_t message_size_max = 2048;
 
 struct Bench {
   explicit Bench(std::size_t pool_size = 1u << 20) : pool(pool_size, message_size_max) {}

@@ -164,9 +164,9 @@ TEST(Responder, RefusalsCarryAnErrorWithoutIdAndTheirOwnFields) {
   std::string bytes = bench.unsent();
   EXPECT_TRUE(bytes.starts_with("HTTP/1.1 405 "));
   EXPECT_TRUE(has(bytes, "\r\nAllow: POST, OPTIONS\r\n"));
-  EXPECT_TRUE(bytes.ends_with(
-      R"({"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request",)"
-      R"("data":{"reason":"method"}},"id":null})"));
+  EXPECT_TRUE(
+      bytes.ends_with(R"({"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request",)"
+                      R"("data":{"reason":"method"}},"id":null})"));
   expect_length(bytes);
   bench.parse("GET /rpc HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: websocket\r\n");
   ASSERT_TRUE(bench.responder.answer_refused(bench.out, bench.request));
