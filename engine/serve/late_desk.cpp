@@ -49,6 +49,7 @@ void LateDesk::close() {
     drop_subscriptions(slot, nullptr);
     while (lists_[slot].first != no_exchange) remove(lists_[slot].first);
   }
+  // What waits for room in a connection is ours, and so is an answer behind it.
   calls_->for_each([this](rpc::LateCall& call) {
     drop_events(call);
     if (call.answered) calls_->release(call);

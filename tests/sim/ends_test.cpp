@@ -3,6 +3,7 @@
 // Method: a whole worker on the fake kernel, with the methods of ringrpcd.
 
 #include <gtest/gtest.h>
+#include <ringrpc/limits.h>
 
 #include <map>
 #include <string>
@@ -160,6 +161,43 @@ TEST_F(Ends, NothingIsPublishedBehindTheEndOfAServerThatStops) {
   io().client_fin(other);
   EXPECT_TRUE(server_.rest());
   EXPECT_EQ(server_.check_baseline(), "");
+}
+
+// A server that is forced to end gives up a stream whose events wait for a peer that does not read,
+// whose handler waits for room, or is held, or has answered.
+TEST(ForcedEnds, GiveUpAHandlerThatWaitsForRoom) {
+  SimServer server(std::map<std::string, std::string>{{"methods", "late"}});
+  const ClientId client = server.io().connect({}, 1);
+  server.io().client_stop_reading(client);
+  server.io().client_write(
+      client, line(R"({"jsonrpc":"2.0","method":"pour","params":[100,50000],"id":1})"));
+  EXPECT_TRUE(server.rest());
+  EXPECT_TRUE(server.worker().late().busy());
+}
+
+TEST(ForcedEnds, GiveUpStreamsThatWaitForRoom) {
+  for (const bool answered : {false, true}) {
+    SimServer server(std::map<std::string, std::string>{{"methods", "late"}});
+    testing::FakeIo& io = server.io();
+    const ClientId client = io.connect({}, 1);
+    const ClientId other = io.connect({}, 1);
+    std::string heard;
+    const auto say = [&](ClientId who, const std::string& json) {
+      io.client_write(who, line(json));
+      heard.clear();
+      EXPECT_TRUE(server.rest(other, heard));
+    };
+    io.client_stop_reading(client);
+    say(client, R"({"jsonrpc":"2.0","method":"open","params":["a"],"id":1})");
+    const std::string large(limits::unsent_size_max, 'x');
+    for (int i = 0; i < 2; ++i) {
+      say(other, R"({"jsonrpc":"2.0","method":"say","params":["a",")" + large + R"("],"id":2})");
+      EXPECT_EQ(heard, line(R"({"jsonrpc":"2.0","result":"sent","id":2})"));
+    }
+    if (!answered) continue;
+    say(other, R"({"jsonrpc":"2.0","method":"release","params":["a",1],"id":3})");
+    EXPECT_EQ(heard, line(R"({"jsonrpc":"2.0","result":true,"id":3})"));
+  }
 }
 
 }  // namespace

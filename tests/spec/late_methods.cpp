@@ -30,6 +30,27 @@ struct Say {
   Json value;
 };
 
+struct Pour {
+  std::uint32_t count;
+  std::uint32_t size;
+};
+
+struct Poured {
+  std::uint32_t n;
+  std::string_view text;
+};
+
+// So many notifications of that size, each when there is room for it.
+void pour(Stream stream, std::uint32_t done, Pour in) {
+  const std::string text(in.size, 'x');
+  for (; done < in.count && !stream.stop_requested(); ++done) {
+    if (stream.notify("poured", Poured{.n = done + 1, .text = text}) != Sent::no_room) continue;
+    return std::move(stream).when_room(
+        [done, in](Stream woken) { pour(std::move(woken), done, in); });
+  }
+  stream.stop_requested() ? stream.stop() : stream.answer(in.count);
+}
+
 // The calls that are held, by key. Thread: any.
 class Held {
  public:
@@ -89,6 +110,7 @@ void add_held(Server& server) {
 
 void add_late(Server& server) {
   add_held(server);
+  server.method("pour", [](const Pour& in, Stream stream) { pour(std::move(stream), 0, in); });
   server.method("throw.holding", [](Deferred) { throw std::runtime_error("as asked"); });
   server.method("throw.later", [](Deferred reply) {
     std::move(reply).after(1, [](Deferred) { throw std::runtime_error("as asked, later"); });
