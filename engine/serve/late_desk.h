@@ -132,6 +132,7 @@ class LateDesk {
   std::uint32_t deliver(rpc::LateEvent& event);
   void forget(rpc::LateEvent& event);
   void drop_events(rpc::LateCall& call);
+  bool has_room(const Connection& connection, const rpc::LateCall* call) const;
   bool pump(rpc::LateCall& call, Connection& connection);
   void write(rpc::LateCall& call, Connection& connection, std::string_view text);
   bool begin(Exchange& exchange, Connection& connection);

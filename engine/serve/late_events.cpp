@@ -50,11 +50,20 @@ void LateDesk::drop_events(rpc::LateCall& call) {
   call.waiting_last = nullptr;
 }
 
+// Returns: whether a notification may be written, of a call, or to a whole connection (null). What
+// is held behind the first exchange leaves when that one ends, so it does not wait for it.
+bool LateDesk::has_room(const Connection& connection, const rpc::LateCall* call) const {
+  std::uint32_t before = connection.out.size;
+  const bool ordered = connection.protocol == Protocol::http && call != nullptr;
+  if (ordered && exchanges_[call->exchange].previous != no_exchange) before += held(connection);
+  return before <= limits::unsent_size_max;
+}
+
 // Returns: whether nothing of the call waits any more.
 bool LateDesk::pump(rpc::LateCall& call, Connection& connection) {
   for (;;) {
     while (rpc::LateEvent* event = call.waiting_first) {
-      if (connection.out.size + held(connection) > limits::unsent_size_max) {
+      if (!has_room(connection, &call)) {
         connection.wants_room = true;
         return false;
       }

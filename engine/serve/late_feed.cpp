@@ -1,7 +1,5 @@
 // The desk's part of publications: from a worker's queue to the subscribers' connections.
 
-#include <ringrpc/limits.h>
-
 #include <utility>
 
 #include "engine/base/assert.h"
@@ -79,8 +77,7 @@ std::uint32_t LateDesk::fan_out() {
   const std::uint32_t slot = one.connection;
   if (connection.broken) {
     options_.counters->add(base::Counter::events_dropped);
-  } else if (one.latest == nullptr &&
-             connection.out.size + held(connection) <= limits::unsent_size_max) {
+  } else if (one.latest == nullptr && has_room(connection, one.stream)) {
     tell(one, connection, fan_->text);
   } else {
     find_no_room(one, connection);
@@ -116,7 +113,7 @@ bool LateDesk::pump_subscriptions(Connection& connection) {
        place = subscriptions_[place].next_of_connection) {
     Subscription& one = subscriptions_[place];
     if (one.latest == nullptr) continue;
-    if (connection.out.size + held(connection) > limits::unsent_size_max) return false;
+    if (!has_room(connection, one.stream)) return false;
     tell(one, connection, one.latest->text);
     keep(one, nullptr);
   }

@@ -190,6 +190,10 @@ std::string read_options(const std::map<std::string, std::string>& settings, Opt
       {"body_grace_ms", &options.body_grace_ms},
       {"stall_timeout_ms", &options.stall_timeout_ms},
       {"linger_timeout_ms", &options.linger_timeout_ms},
+      {"in_flight_max", &options.in_flight_max},
+      {"in_flight_per_connection_max", &options.in_flight_per_connection_max},
+      {"late_memory_size_max", &options.late_memory_size_max},
+      {"frame_memory_size_max", &options.frame_memory_size_max},
   };
   for (const auto& [name, value] : settings) {
     if (name == "methods") {

@@ -1,0 +1,352 @@
+// Goal: what calls that are answered later may take is held to its limits at n-1, n and n+1: their
+// number in all and on one connection, their memory, subscriptions, what waits of a stream, and the
+// frames of coroutines. One too many is refused with its code and counted, and there is room again
+// when one has ended.
+// Method: a whole worker on the fake kernel. Where a limit is in bytes, the bytes that something
+// takes are found first, with room for all.
+
+#include <gtest/gtest.h>
+#include <ringrpc/limits.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/sim/sim_server.h"
+#include "tests/support/conversation_frames.h"
+#include "tests/unit/ws/frames.h"
+
+namespace ringrpc::testing {
+namespace {
+
+using base::Counter;
+using sim::SimServer;
+using ClientId = FakeIo::ClientId;
+using Settings = std::map<std::string, std::string>;
+
+std::string call(std::string_view method, std::string_view params, std::string_view id = "1") {
+  std::string text = R"({"jsonrpc":"2.0","method":")" + std::string(method) + R"(","params":)" +
+                     std::string(params);
+  if (!id.empty()) text += R"(,"id":)" + std::string(id);
+  return text + "}";
+}
+std::string hold(std::string_view key, std::string_view id = "1") {
+  return call("hold", R"({"key":")" + std::string(key) + R"("})", id);
+}
+std::string result(std::string_view value, std::string_view id = "1") {
+  return R"({"jsonrpc":"2.0","result":)" + std::string(value) + R"(,"id":)" + std::string(id) +
+         "}\n";
+}
+constexpr std::string_view overloaded =
+    R"({"jsonrpc":"2.0","error":{"code":-31001,"message":"Overloaded",)";
+constexpr std::string_view too_large =
+    R"({"jsonrpc":"2.0","error":{"code":-31004,"message":"Reply too large",)";
+
+// Lines, where nothing else is said.
+class Peers {
+ public:
+  explicit Peers(Settings settings, std::uint32_t connections_max = 4)
+      : server_(settings, connections_max) {}
+
+  ClientId open() { return server_.io().connect({}, 1); }
+  std::string say(ClientId client, std::string_view text) {
+    return say_bytes(client, std::string(text) + "\n");
+  }
+  std::string say_bytes(ClientId client, std::string_view bytes) {
+    server_.io().client_write(client, bytes);
+    return hear(client);
+  }
+  std::string hear(ClientId client) {
+    std::string heard;
+    EXPECT_TRUE(server_.rest(client, heard));
+    return heard;
+  }
+  // Ends a call that is held.
+  void release(std::string_view key, std::string_view value = "0") {
+    const ClientId client = open();
+    const std::string params =
+        R"({"key":")" + std::string(key) + R"(","result":)" + std::string(value) + "}";
+    EXPECT_EQ(say(client, call("release", params)), result("true"));
+    leave(client);
+  }
+  void leave(ClientId client) {
+    server_.io().client_reset(client);
+    EXPECT_TRUE(server_.rest());
+  }
+
+  [[nodiscard]] std::uint64_t counted(Counter counter) { return server_.counted(counter); }
+  [[nodiscard]] const serve::Gauges& gauges() { return server_.worker().gauges(); }
+  SimServer& server() { return server_; }
+
+ private:
+  SimServer server_;
+};
+
+Settings late(const std::string& limit, std::uint64_t value) {
+  return {{"methods", "late"}, {limit, std::to_string(value)}};
+}
+
+// Returns: the least number for which it holds. Requires: it holds for `most`, and from some number
+// on.
+std::uint64_t least(std::uint64_t most, const std::function<bool(std::uint64_t)>& holds) {
+  std::uint64_t low = 0;
+  while (low + 1 < most) {
+    const std::uint64_t middle = low + (most - low) / 2;
+    (holds(middle) ? most : low) = middle;
+  }
+  return most;
+}
+
+}  // namespace
+
+TEST(LimitLateTest, CallsInFlightAreHeldToInFlightMax) {
+  constexpr int most = 3;
+  Peers peers(late("in_flight_max", most));
+  // Of all connections together.
+  const ClientId clients[] = {peers.open(), peers.open()};
+  for (int i = 0; i < most; ++i) {
+    EXPECT_EQ(peers.say(clients[i % 2], hold(std::to_string(i))), "") << i;
+    EXPECT_EQ(peers.gauges().in_flight, static_cast<std::uint32_t>(i + 1));
+  }
+  EXPECT_EQ(peers.counted(Counter::limit_in_flight), 0u);
+  EXPECT_TRUE(peers.say(clients[0], hold("x")).starts_with(overloaded));
+  EXPECT_EQ(peers.counted(Counter::limit_in_flight), 1u);
+  EXPECT_EQ(peers.gauges().in_flight, 3u);
+  peers.release("1");
+  EXPECT_EQ(peers.hear(clients[1]), result("0"));
+  EXPECT_EQ(peers.say(clients[0], hold("x")), "");
+  EXPECT_TRUE(peers.say(clients[1], hold("y")).starts_with(overloaded));
+  EXPECT_EQ(peers.counted(Counter::limit_in_flight), 2u);
+}
+
+TEST(LimitLateTest, AConnectionIsNotReadWhileItHasInFlightPerConnectionMax) {
+  constexpr int most = 2;
+  Peers peers(late("in_flight_per_connection_max", most));
+  const ClientId client = peers.open();
+  for (int i = 0; i < most; ++i) EXPECT_EQ(peers.say(client, hold(std::to_string(i))), "");
+  EXPECT_EQ(peers.say(client, hold("x") + "\n" + call("sum", "[2,3]", "7")), "");
+  EXPECT_EQ(peers.gauges().in_flight, 2u);
+  // Another connection has calls of its own.
+  const ClientId other = peers.open();
+  EXPECT_EQ(peers.say(other, hold("y")), "");
+  EXPECT_EQ(peers.gauges().in_flight, 3u);
+  peers.release("0");
+  EXPECT_EQ(peers.hear(client), result("0"));
+  EXPECT_EQ(peers.gauges().in_flight, 3u);
+  peers.release("1");
+  EXPECT_EQ(peers.hear(client), result("0") + result("5", "7"));
+  peers.release("x");
+  EXPECT_EQ(peers.hear(client), result("0"));
+}
+
+TEST(LimitLateTest, InABatchOneTooManyIsRefused) {
+  constexpr int most = 3;
+  Peers peers(late("in_flight_per_connection_max", most));
+  for (int count = most - 1; count <= most + 1; ++count) {
+    const ClientId client = peers.open();
+    std::string batch;
+    for (int i = 0; i < count; ++i) batch += (i == 0 ? "[" : ",") + hold(std::to_string(i));
+    EXPECT_EQ(peers.say(client, batch + "]"), "");
+    for (int i = 0; i < std::min(count, most); ++i) peers.release(std::to_string(i));
+    const std::string heard = peers.hear(client);
+    EXPECT_EQ(heard.find(overloaded) != heard.npos, count > most) << heard;
+    peers.leave(client);
+  }
+}
+
+TEST(LimitLateTest, WhatARequestTakesIsHeldToLateMemorySizeMax) {
+  const std::string large = hold(std::string(1000, 'k'));
+  Peers roomy(late("late_memory_size_max", 1u << 20));
+  EXPECT_EQ(roomy.say(roomy.open(), large), "");
+  const std::uint64_t size = roomy.gauges().late_bytes;
+  EXPECT_GT(size, 1000u);
+  for (const std::uint64_t most : {size - 1, size, size + 1}) {
+    Peers peers(late("late_memory_size_max", most));
+    const ClientId client = peers.open();
+    const std::string heard = peers.say(client, large);
+    EXPECT_EQ(heard.starts_with(overloaded), most < size) << heard;
+    EXPECT_EQ(heard.empty(), most >= size) << heard;
+    EXPECT_EQ(peers.counted(Counter::limit_late_memory), most < size ? 1u : 0u);
+    // One that takes nothing beside its place has room in any case.
+    EXPECT_EQ(peers.say(client, hold("small")), "");
+    if (most < size) continue;
+    EXPECT_TRUE(peers.say(client, large).starts_with(overloaded));
+    peers.release(std::string(1000, 'k'));
+    peers.hear(client);
+    EXPECT_EQ(peers.gauges().late_bytes, 0u);
+    EXPECT_EQ(peers.say(client, large), "");
+  }
+}
+
+TEST(LimitLateTest, WhatAReplyTakesIsHeldToIt) {
+  const std::string value = "\"" + std::string(1000, 'v') + "\"";
+  const auto answered = [&value](std::uint64_t most, bool batch) {
+    Peers peers(late("late_memory_size_max", most));
+    const ClientId client = peers.open();
+    EXPECT_EQ(peers.say(client, batch ? "[" + hold("a") + "]" : hold("a")), "");
+    peers.release("a", value);
+    const std::string heard = peers.hear(client);
+    const bool whole = heard.find(value) != heard.npos;
+    EXPECT_TRUE(whole || batch || heard.starts_with(too_large)) << heard;
+    EXPECT_TRUE(whole || peers.counted(Counter::limit_reply_size) == 1) << heard;
+    EXPECT_EQ(peers.gauges().late_bytes, 0u);
+    return whole;
+  };
+  for (const bool batch : {false, true}) {
+    const std::uint64_t size =
+        least(1u << 20, [&](std::uint64_t most) { return answered(most, batch); });
+    EXPECT_GT(size, batch ? 2 * value.size() : value.size());
+    EXPECT_FALSE(answered(size - 1, batch));
+    EXPECT_TRUE(answered(size, batch));
+    EXPECT_TRUE(answered(size + 1, batch));
+  }
+}
+
+TEST(LimitLateTest, WhatIsPublishedIsHeldToIt) {
+  const auto published = [](std::uint64_t most) {
+    Peers peers({{"methods", "demo"}, {"late_memory_size_max", std::to_string(most)}});
+    const ClientId client = peers.open();
+    EXPECT_EQ(peers.say(client, call("feed.subscribe", R"(["a"])")), result("true"));
+    const std::string heard = peers.say(client, call("feed.publish", R"(["a",5])"));
+    const bool is = heard.starts_with(result("true"));
+    EXPECT_EQ(heard.find("feed.event") != heard.npos, is) << heard;
+    EXPECT_TRUE(is || heard == result("false")) << heard;
+    EXPECT_EQ(peers.counted(Counter::events_dropped), is ? 0u : 1u);
+    return is;
+  };
+  const std::uint64_t size = least(1u << 20, published);
+  EXPECT_FALSE(published(size - 1));
+  EXPECT_TRUE(published(size));
+  EXPECT_TRUE(published(size + 1));
+}
+
+TEST(LimitLateTest, AConnectionIsHeldToSubscriptionsPerConnectionMax) {
+  constexpr int most = limits::subscriptions_per_connection_max;
+  Peers peers(Settings{{"methods", "demo"}});
+  const ClientId client = peers.open();
+  const auto subscribe = [](int topic) {
+    return call("feed.subscribe", "[\"t" + std::to_string(topic) + "\"]");
+  };
+  for (int i = 0; i < most - 1; ++i) ASSERT_EQ(peers.say(client, subscribe(i)), result("true"));
+  EXPECT_EQ(peers.say(client, subscribe(most - 1)), result("true"));
+  EXPECT_EQ(peers.gauges().subscriptions, limits::subscriptions_per_connection_max);
+  EXPECT_TRUE(peers.say(client, subscribe(most)).starts_with(overloaded));
+  EXPECT_EQ(peers.counted(Counter::limit_subscriptions), 1u);
+  EXPECT_EQ(peers.say(client, subscribe(5)), result("false"));
+  EXPECT_EQ(peers.say(client, call("feed.unsubscribe", R"(["t5"])")), result("true"));
+  EXPECT_EQ(peers.say(client, subscribe(most)), result("true"));
+  EXPECT_TRUE(peers.say(client, subscribe(5)).starts_with(overloaded));
+  EXPECT_EQ(peers.say(peers.open(), subscribe(5)), result("true"));
+}
+
+TEST(LimitLateTest, AWorkerIsHeldToSubscriptionsMax) {
+  constexpr std::uint32_t each = 512;
+  constexpr std::uint32_t clients = limits::subscriptions_max / each;
+  static_assert(clients * each == limits::subscriptions_max);
+  Peers peers({{"methods", "demo"}, {"in_flight_per_connection_max", "2000"}}, clients + 2);
+  const auto batch = [](std::uint32_t count) {
+    std::string text;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      text += (i == 0 ? "[" : ",") +
+              call("feed.subscribe", "[\"t" + std::to_string(i) + "\"]", std::to_string(i));
+    }
+    return text + "]";
+  };
+  for (std::uint32_t i = 0; i < clients - 1; ++i) {
+    ASSERT_EQ(peers.say(peers.open(), batch(each)).find("error"), std::string::npos) << i;
+  }
+  const ClientId client = peers.open();
+  ASSERT_EQ(peers.say(client, batch(each - 1)).find("error"), std::string::npos);
+  EXPECT_EQ(peers.say(client, call("feed.subscribe", R"(["last"])")), result("true"));
+  EXPECT_EQ(peers.gauges().subscriptions, limits::subscriptions_max);
+  const ClientId other = peers.open();
+  EXPECT_TRUE(peers.say(other, call("feed.subscribe", R"(["a"])")).starts_with(overloaded));
+  EXPECT_EQ(peers.counted(Counter::limit_subscriptions), 1u);
+  peers.leave(client);
+  EXPECT_EQ(peers.gauges().subscriptions, limits::subscriptions_max - each);
+  EXPECT_EQ(peers.say(other, call("feed.subscribe", R"(["a"])")), result("true"));
+}
+
+TEST(LimitLateTest, WhatWaitsOfAStreamIsHeldToStreamQueueSizeMax) {
+  for (const int more : {-1, 0, 1}) {
+    Peers peers(Settings{{"methods", "late"}});
+    const ClientId client = peers.open();
+    const auto say = [&peers, other = peers.open()](std::size_t pad) {
+      return peers.say(other,
+                       call("say", R"({"key":"a","value":")" + std::string(pad, 'x') + "\"}"));
+    };
+    EXPECT_EQ(peers.say(client, call("open", R"({"key":"a"})")), "");
+    EXPECT_EQ(say(0), result(R"("sent")"));
+    const std::size_t overhead = peers.hear(client).size() - 1;  // its LF
+    // From here on nothing is read: so much more is sent, and what follows waits.
+    peers.server().io().client_stop_reading(client);
+    EXPECT_EQ(say(limits::unsent_size_max), result(R"("sent")"));
+    EXPECT_EQ(say(100), result(R"("sent")"));
+    const std::size_t left = limits::stream_queue_size_max - (overhead + 100);
+    const std::size_t size = more < 0 ? left - 1 : left + static_cast<std::size_t>(more);
+    EXPECT_EQ(say(size - overhead), result(more > 0 ? R"("no room")" : R"("sent")")) << more;
+    // One of any size is taken when nothing waits.
+    peers.server().io().client_resume_reading(client);
+    peers.hear(client);
+    peers.server().io().client_stop_reading(client);
+    EXPECT_EQ(say(limits::unsent_size_max), result(R"("sent")"));
+    EXPECT_EQ(say(limits::stream_queue_size_max + 1), result(R"("sent")"));
+    EXPECT_EQ(say(0), result(R"("no room")"));
+  }
+}
+
+// Two streams on one connection: what the second one has said waits behind the first one, which
+// must not wait for it.
+TEST(LimitLateTest, WhatIsHeldBehindAStreamDoesNotKeepItFromSpeaking) {
+  Peers peers(Settings{{"methods", "late"}});
+  const ClientId client = peers.server().io().connect({}, 0);
+  const auto post = [](std::string_view json) {
+    return "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+           "Accept: application/json, text/event-stream\r\nContent-Length: " +
+           std::to_string(json.size()) + "\r\n\r\n" + std::string(json);
+  };
+  const std::string both =
+      post(call("open", R"({"key":"a"})")) + post(call("pour", "[10,50000]", "2"));
+  EXPECT_EQ(peers.say_bytes(client, both), "");
+  const ClientId other = peers.open();
+  for (const char* const value : {"7", "8"}) {
+    EXPECT_EQ(peers.say(other, call("say", R"({"key":"a","value":)" + std::string(value) + "}")),
+              result(R"("sent")"));
+    EXPECT_NE(peers.hear(client).find(R"("params":{"value":)" + std::string(value) + "}"),
+              std::string::npos);
+  }
+  peers.release("a");
+  const std::string rest = peers.hear(client);
+  EXPECT_GT(rest.size(), 500'000u);
+  EXPECT_NE(rest.find(R"("result":10,"id":2})"), std::string::npos);
+}
+
+TEST(LimitLateTest, FramesAreHeldToFrameMemorySizeMax) {
+  constexpr std::uint32_t chunk = 64u << 10;
+  Peers peers({{"methods", "late"},
+               {"frame_memory_size_max", std::to_string(2 * chunk)},
+               {"in_flight_per_connection_max", "2000"}});
+  const ClientId client = peers.open();
+  const auto waits = [](std::uint32_t id) {
+    return call("co.sleep", R"({"n":3600000})", std::to_string(id));
+  };
+  std::uint32_t each = 0;  // frames of a chunk
+  while (peers.gauges().frame_bytes <= chunk) ASSERT_EQ(peers.say(client, waits(each++)), "");
+  --each;
+  ASSERT_GT(each, 10u);
+  for (std::uint32_t i = each + 1; i < 2 * each; ++i) ASSERT_EQ(peers.say(client, waits(i)), "");
+  EXPECT_EQ(peers.gauges().frame_bytes, 2 * chunk);
+  EXPECT_EQ(peers.counted(Counter::limit_frame_memory), 0u);
+  EXPECT_TRUE(peers.say(client, waits(9999)).starts_with(overloaded));
+  EXPECT_EQ(peers.counted(Counter::limit_frame_memory), 1u);
+  EXPECT_NE(peers.say(client, call("rpc.cancel", R"({"id":5})", "")).find("-31006"),
+            std::string::npos);
+  EXPECT_EQ(peers.say(client, waits(5)), "");
+  EXPECT_TRUE(peers.say(client, waits(9999)).starts_with(overloaded));
+}
+
+}  // namespace ringrpc::testing
