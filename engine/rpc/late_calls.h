@@ -90,10 +90,10 @@ class LateCalls {
 
   // Hands an answer or an event over. Thread: any.
   void push(Post& post);
-  // Counts an event that was not sent as it was made. Thread: any.
-  enum class Lost : std::uint8_t { dropped, coalesced };
+  // Counts an event that was not sent as it was made, or not made. Thread: any.
+  enum class Lost : std::uint8_t { dropped, coalesced, no_memory };
   void count_lost(Lost how) {
-    (how == Lost::dropped ? dropped_ : coalesced_).fetch_add(1, std::memory_order_relaxed);
+    lost_[static_cast<std::size_t>(how)].fetch_add(1, std::memory_order_relaxed);
   }
   // A call's notifications have left its queue: whoever waits for room goes on when there is.
   void has_room(LateCall& call);
@@ -153,6 +153,7 @@ class LateCalls {
   [[nodiscard]] bool takes_events(const Origin& origin, const Endpoint& endpoint, bool wanted,
                                   bool in_batch) const;
   void run_wait(LateCall& call);
+  void count_lost_events();
   bool begin_wait(LateCall& call, co::Promise& waiter, CoWait wait);
   bool wait_to_send(LateCall& call, co::Promise& waiter, CoWait wait);
   void end_wait(LateCall& call, std::uint32_t outcome);
@@ -187,8 +188,7 @@ class LateCalls {
   std::atomic<std::uint32_t> left_{0};
   std::atomic<bool> taking_apart_{false};
   alignas(64) std::atomic<std::size_t> memory_{0};
-  std::atomic<std::uint64_t> dropped_{0};  // until the worker counts them
-  std::atomic<std::uint64_t> coalesced_{0};
+  std::atomic<std::uint64_t> lost_[3] = {};  // until the worker counts them
   // Threads that block for room.
   std::atomic<std::uint32_t> blocked_{0};
   std::mutex room_mutex_;

@@ -20,10 +20,13 @@ constexpr std::string_view event_begin = R"({"jsonrpc":"2.0","method":)";
 constexpr std::string_view params_begin = R"(,"params":)";
 
 LateEvent* make_event(LateCall& call, std::size_t capacity) {
-  if (!call.home.charge(sizeof(LateEvent) + capacity)) return nullptr;
-  void* const memory = ::operator new(sizeof(LateEvent) + capacity, std::nothrow);
-  if (memory != nullptr) return new (memory) LateEvent(call, capacity);
-  call.home.discharge(sizeof(LateEvent) + capacity);
+  const std::size_t size = sizeof(LateEvent) + capacity;
+  if (call.home.charge(size)) {
+    void* const memory = ::operator new(size, std::nothrow);
+    if (memory != nullptr) return new (memory) LateEvent(call, capacity);
+    call.home.discharge(size);
+  }
+  call.home.count_lost(LateCalls::Lost::no_memory);
   return nullptr;
 }
 

@@ -3,6 +3,8 @@
 #include <ringrpc/limits.h>
 
 #include <chrono>
+#include <iterator>
+#include <type_traits>
 #include <utility>
 
 #include "engine/base/assert.h"
@@ -42,14 +44,20 @@ void LateCalls::run_wait(LateCall& call) {
   if (thrown != nullptr) options_.counters->add(base::Counter::exceptions);
 }
 
+void LateCalls::count_lost_events() {
+  constexpr base::Counter counters[] = {base::Counter::events_dropped,
+                                        base::Counter::events_coalesced,
+                                        base::Counter::limit_late_memory};
+  static_assert(std::size(counters) == std::extent_v<decltype(lost_)>);
+  for (std::size_t how = 0; how < std::size(counters); ++how) {
+    if (lost_[how].load(std::memory_order_relaxed) == 0) continue;
+    options_.counters->add(counters[how], lost_[how].exchange(0, std::memory_order_relaxed));
+  }
+}
+
 LateCall* LateCalls::expire(std::uint64_t now_ns) {
   now_ns_ = now_ns;
-  if (dropped_.load(std::memory_order_relaxed) != 0) {
-    options_.counters->add(base::Counter::events_dropped, dropped_.exchange(0));
-  }
-  if (coalesced_.load(std::memory_order_relaxed) != 0) {
-    options_.counters->add(base::Counter::events_coalesced, coalesced_.exchange(0));
-  }
+  count_lost_events();
   for (std::uint32_t name = 0; timers_.advance(now_ns, name);) {
     LateCall& call = places_[name / timers_each];
     if (name % timers_each == 0) return &call;

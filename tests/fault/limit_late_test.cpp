@@ -206,6 +206,55 @@ TEST(LimitLateTest, WhatAReplyTakesIsHeldToIt) {
   }
 }
 
+TEST(LimitLateTest, ANotificationIsHeldToIt) {
+  // One by one, so that each has the memory for itself.
+  const auto sent = [](std::uint64_t most, std::size_t pad) {
+    Peers peers(late("late_memory_size_max", most));
+    const ClientId client = peers.open();
+    EXPECT_EQ(peers.say(client, call("open", R"({"key":"a"})")), "");
+    const std::string value = "\"" + std::string(pad, 'x') + "\"";
+    const std::string params = R"({"key":"a","value":)" + value + "}";
+    // What is said of it is kept, too, until it is answered.
+    const std::string said = peers.say(peers.open(), call("say", params));
+    const bool is = said == result(R"("sent")");
+    EXPECT_TRUE(is || said == result(R"("no room")")) << said;
+    EXPECT_EQ(peers.hear(client).find(value) != std::string::npos, is);
+    EXPECT_EQ(peers.counted(Counter::limit_late_memory), is ? 0u : 1u);
+    return is;
+  };
+  for (const std::size_t pad : {std::size_t{10}, std::size_t{3000}}) {
+    const std::uint64_t size = least(1u << 20, [&](std::uint64_t most) { return sent(most, pad); });
+    EXPECT_GT(size, pad);
+    EXPECT_FALSE(sent(size - 1, pad));
+    EXPECT_TRUE(sent(size, pad));
+    EXPECT_TRUE(sent(size + 1, pad));
+  }
+}
+
+// A stream that found no memory has nothing that could leave and make room: others give it back.
+TEST(LimitLateTest, AStreamWithoutMemoryGoesOnWhenOthersHaveGivenItBack) {
+  Peers peers(late("late_memory_size_max", 200'000));
+  const ClientId stalled = peers.open();
+  const ClientId client = peers.open();
+  const ClientId other = peers.open();
+  EXPECT_EQ(peers.say(stalled, call("open", R"({"key":"a"})")), "");
+  peers.server().io().client_stop_reading(stalled);
+  const auto say = [&](std::size_t pad) {
+    const std::string value = "\"" + std::string(pad, 'x') + "\"}";
+    return peers.say(other, call("say", R"({"key":"a","value":)" + value));
+  };
+  // More than the connection takes, and then as much as there is memory for.
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(say(30'000), result(R"("sent")"));
+  while (say(1000) == result(R"("sent")")) continue;
+  EXPECT_EQ(peers.say(client, call("pour", "[5,5000]")), "");
+  peers.server().io().client_resume_reading(stalled);
+  peers.hear(stalled);
+  peers.server().pass(100);
+  const std::string heard = peers.hear(client);
+  EXPECT_NE(heard.find(R"("params":{"n":5,)"), std::string::npos) << shown(heard);
+  EXPECT_TRUE(heard.ends_with(result("5"))) << shown(heard);
+}
+
 TEST(LimitLateTest, WhatIsPublishedIsHeldToIt) {
   const auto published = [](std::uint64_t most) {
     Peers peers({{"methods", "demo"}, {"late_memory_size_max", std::to_string(most)}});
