@@ -192,6 +192,7 @@ void Answerer::run(Message& message, const Envelope& envelope, const Method& met
     refuse(message, ErrorCode::overloaded, envelope.id, out);
     return;
   }
+  message.late = true;
   if (wanted) ++message.late_count;
   if (method.kind == MethodKind::blocking) {
     options_.late->submit(*late);

@@ -39,7 +39,8 @@ struct Message {
   std::uint32_t count;    // envelopes to answer; 0 when the message as a whole is refused
   std::size_t start;      // bytes of the writer before this message's reply
   bool answered = false;  // something has been written behind start (and the bracket)
-  // Calls of this message that are answered later and want an answer: the latest first, through
+  bool late = false;      // calls of it have begun that are answered later
+  // Those of them that want an answer: the latest first, through
   // LateCall::next as far as late_count goes.
   std::uint32_t late_count = 0;
   Outcome outcome;

@@ -45,9 +45,9 @@ struct alignas(64) Connection {
   bool fresh : 1 = true;              // no byte has come yet
   bool refused : 1 = false;           // over connections_max
   bool late : 1 = false;              // has exchanges that are answered later
+  bool calls : 1 = false;             // has calls in flight, or had, whoever waits for them
   Protocol protocol : 2 = Protocol::http;
   bool patient : 1 = false;              // it is not held to timeouts while the server serves
-  bool skips_line : 1 = false;           // lines: the rest of one that was refused is dropped
   bool leaving : 1 = false;              // not HTTP: it ends when nothing is begun any more
   std::uint16_t input_first = no_input;  // receive buffers of this turn, in order
   std::uint16_t input_last = no_input;
@@ -64,7 +64,9 @@ struct alignas(64) Connection {
   bool upgrading : 1 = false;      // it becomes one when its late HTTP calls are answered
   bool watched : 1 = false;        // behind the peer's FIN, whether it is gone altogether
   std::uint8_t pong_size : 7 = 0;  // a pong was written last, and the kernel has nothing of it
-  std::uint32_t pong_end = 0;      // out.size then; when that is another now, it is not the last
+  // out.size then; when that is another now, it is not the last.
+  std::uint32_t pong_end : 31 = 0;
+  bool skips_line : 1 = false;  // lines: the rest of one that was refused is dropped
 
   // Returns: whether nothing has come that is still to be read.
   [[nodiscard]] bool idle_input() const { return partial == nullptr && input_first == no_input; }

@@ -192,8 +192,10 @@ bool LateDesk::add_text(Exchange& exchange, std::string_view text) {
   return true;
 }
 
-void LateDesk::park(Connection& connection, const rpc::Message& message, const Request& request,
+bool LateDesk::park(Connection& connection, const rpc::Message& message, const Request& request,
                     OpenReply& reply) {
+  connection.calls = true;
+  if (message.late_count == 0) return false;
   const std::uint32_t slot = slot_of(connection);
   const std::uint32_t place = exchanges_.take();
   Exchange& exchange = exchanges_[place];
@@ -234,6 +236,7 @@ void LateDesk::park(Connection& connection, const rpc::Message& message, const R
   } else if (opens) {
     say_alive(exchange, connection);
   }
+  return true;
 }
 
 // The last call of a message is answered: its reply is framed and takes its place.
@@ -331,13 +334,15 @@ std::uint32_t LateDesk::held(const Connection& connection) const {
   return list.first == no_exchange ? 0 : list.behind + exchanges_[list.last].behind.size;
 }
 
-bool LateDesk::is_over(const Connection& connection) {
+bool LateDesk::is_over(Connection& connection) {
   if (connection.out.size + held(connection) > limits::unsent_size_max) {
     options_.counters->add(base::Counter::limit_unsent_size);
     return true;
   }
   const std::uint32_t most = calls_->options().calls_per_connection_max;
-  const bool full = calls_->count(slot_of(connection)) >= most;
+  const std::uint32_t count = calls_->count(slot_of(connection));
+  connection.calls = count != 0;
+  const bool full = count >= most;
   if (full) options_.counters->add(base::Counter::limit_in_flight);
   return full;
 }

@@ -63,8 +63,10 @@ class LateDesk {
     return exchanges_[lists_[slot_of(connection)].last].behind;
   }
 
-  // A message is answered in part, or not at all: the rest comes later. Ends the reply.
-  void park(Connection& connection, const rpc::Message& message, const Request& request,
+  // Calls of a message have begun that are answered later. When some of them want an answer the
+  // rest of its reply comes later, too, and this ends what there is of it.
+  // Returns: whether that is so.
+  bool park(Connection& connection, const rpc::Message& message, const Request& request,
             OpenReply& reply);
 
   // Runs what is due, or takes one answer and puts it where it belongs.
@@ -78,7 +80,7 @@ class LateDesk {
 
   // Returns: whether a connection is to be read no further for now, which is counted; whether one
   // of which that was so may be read again.
-  bool is_over(const Connection& connection);
+  bool is_over(Connection& connection);
   [[nodiscard]] bool may_resume(const Connection& connection) const;
 
   // Notifications that waited for room in a connection have some.

@@ -80,8 +80,7 @@ class Worker {
           answerer_.answer(message, call, method, reply.origin(), reply.writer());  // answer
         }
         const rpc::Outcome& outcome = answerer_.end(message, reply.writer());
-        if (message.late_count != 0) [[unlikely]] {
-          late_.park(*connection, message, request_, reply);
+        if (message.late && late_.park(*connection, message, request_, reply)) [[unlikely]] {
           calls_ += message.count;
           continue;
         }

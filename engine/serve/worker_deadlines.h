@@ -69,9 +69,9 @@ void Worker<Io>::set_deadline(Connection& connection) {
   }
   // What it waits for is ours: calls in flight have deadlines of their own.
   const bool quiet = connection.partial == nullptr || connection.paused;
+  const bool waits = connection.late || (connection.calls && connection.paused);
   const bool pings = connection.protocol == Protocol::websocket && !connection.paused && !stopping_;
-  if (connection.late && quiet && !connection.sending && connection.drop_left == 0 && !pings)
-      [[unlikely]] {
+  if (waits && quiet && !connection.sending && connection.drop_left == 0 && !pings) [[unlikely]] {
     set_late_deadline(connection);
     return;
   }

@@ -124,7 +124,7 @@ bool Worker<Io>::frame(Connection& connection) {
       drop_input(connection);
       return false;
     }
-    if ((connection.late || connection.out.size > limits::unsent_size_max) &&
+    if ((connection.late || connection.calls || connection.out.size > limits::unsent_size_max) &&
         Framer::may_keep(connection) && (connection.upgrading || late_.is_over(connection)))
         [[unlikely]] {
       pause(connection);

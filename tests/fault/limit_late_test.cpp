@@ -158,6 +158,41 @@ TEST(LimitLateTest, InABatchOneTooManyIsRefused) {
   }
 }
 
+// Calls without an answer are calls in flight like others.
+TEST(LimitLateTest, AConnectionIsNotReadWhileItHasSoManyThatNobodyWaitsFor) {
+  Peers peers(late("in_flight_per_connection_max", 1));
+  const ClientId lines = peers.open();
+  const ClientId websocket = peers.server().io().connect({}, 0);
+  const ClientId http = peers.server().io().connect({}, 0);
+  peers.say_bytes(websocket, handshake_bytes("/rpc"));
+  const auto text = [](std::string_view json) { return ws::test::frame(0x81, json); };
+  const auto post = [](std::string_view json) {
+    return "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+           "Content-Length: " +
+           std::to_string(json.size()) + "\r\n\r\n" + std::string(json);
+  };
+  EXPECT_EQ(peers.say(lines, hold("lines", "") + "\n" + hold("behind lines")), "");
+  EXPECT_EQ(
+      peers.say_bytes(websocket, text(hold("websocket", "")) + text(hold("behind websocket"))), "");
+  const std::string accepted =
+      peers.say_bytes(http, post(hold("http", "")) + post(hold("behind http")));
+  EXPECT_TRUE(accepted.starts_with("HTTP/1.1 204 ")) << accepted;
+  EXPECT_TRUE(accepted.ends_with("\r\n\r\n")) << accepted;
+  EXPECT_EQ(peers.gauges().in_flight, 3u);
+  // What is waited for is not the peer's, so its time does not run.
+  peers.server().pass(2 * limits::idle_timeout_ms);
+  std::uint32_t left = 3;
+  for (const char* const name : {"lines", "websocket", "http"}) {
+    peers.release(name);
+    EXPECT_EQ(peers.gauges().in_flight, left);
+    peers.release(std::string("behind ") + name, "7");
+    EXPECT_EQ(peers.gauges().in_flight, --left);
+  }
+  EXPECT_EQ(peers.hear(lines), result("7"));
+  EXPECT_NE(peers.hear(websocket).find(R"("result":7)"), std::string::npos);
+  EXPECT_NE(peers.hear(http).find(R"("result":7)"), std::string::npos);
+}
+
 TEST(LimitLateTest, WhatARequestTakesIsHeldToLateMemorySizeMax) {
   const std::string large = hold(std::string(1000, 'k'));
   Peers roomy(late("late_memory_size_max", 1u << 20));
