@@ -71,8 +71,8 @@ void Runner::start_load() {
   now_ = last_reply_ = ringrpc::base::monotonic_ns();
   requests_left_ = never;
   if (options.requests != 0) requests_left_ = share(options.requests, index_, options.threads);
-  if (options.open_loop) start_open();
   open_window();
+  if (options.open_loop) start_open();
   next_edge_ = now_ + nanoseconds(options.warmup);
   if (options.warmup == 0) advance();
   for (std::uint32_t slot = 0; slot < connections_.size(); ++slot) {

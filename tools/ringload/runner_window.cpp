@@ -37,11 +37,13 @@ void Runner::take_outside() {
 void Runner::begin_window() {
   phase_ = Phase::measuring;
   next_edge_ = never;
-  take_outside();
-  outcome_.outside.errors += ended_badly();
-  outcome_.unconnected = outcome_.closed = outcome_.reset = outcome_.timeouts = 0;
-  outcome_.malformed = outcome_.lost = 0;
-  open_window();
+  if (plan_.options.warmup != 0) {  // Else the window has just been opened.
+    take_outside();
+    outcome_.outside.errors += ended_badly();
+    outcome_.unconnected = outcome_.closed = outcome_.reset = outcome_.timeouts = 0;
+    outcome_.malformed = outcome_.lost = 0;
+    open_window();
+  }
   if (!plan_.options.open_loop || plan_.options.requests != 0) return;
   record_begin_ = origin_ + nanoseconds(plan_.options.warmup);
   record_span_ = nanoseconds(plan_.options.seconds);
