@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 FAULTS = {
     "buffer-returned-twice": (
         "a receive buffer is given back twice",
-        "engine/serve/worker.cpp",
+        "engine/serve/worker_frame.h",
         "  io_.give(buffer);\n",
         "  io_.give(buffer);\n  if (buffer % 4 == 3) io_.give(buffer);\n"),
     "short-send-not-continued": (
