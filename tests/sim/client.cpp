@@ -72,7 +72,7 @@ std::size_t Client::limit_of_writing(bool to_the_end) const {
 
 void Client::write_some(std::size_t most, bool to_the_end) {
   while (most > 0 && written_requests_ < script_.size() && !ended_ && !io_.client_gone(id_)) {
-    if (!habits_.pipelines && written_requests_ > answered_) return;
+    if (!habits_.pipelines && (written_requests_ > answered_ || waits_later())) return;
     const Request& next = script_[written_requests_];
     const std::size_t limit = limit_of_writing(to_the_end);
     if (limit <= written_bytes_) return;
@@ -81,25 +81,30 @@ void Client::write_some(std::size_t most, bool to_the_end) {
     moved_ = true;
     most -= size;
     written_bytes_ += size;
-    if (written_bytes_ < next.bytes.size()) continue;
-    written_bytes_ = 0;
-    ++written_requests_;
+    if (written_bytes_ == next.bytes.size()) wrote_request();
   }
+}
+
+void Client::wrote_request() {
+  if (two_way() && script_[written_requests_].later.is) awaited_.push_back(written_requests_);
+  written_bytes_ = 0;
+  ++written_requests_;
 }
 
 // On lines the end of what is said ends the last line.
 void Client::finish() {
   io_.client_fin(id_);
-  if (!habits_.lines || written_bytes_ == 0) return;
-  if (written_bytes_ < script_[written_requests_].head_size) {
-    torn_ = true;
-  } else {
-    ++written_requests_;
+  // Nobody listens to an event stream behind its own end.
+  for (std::size_t i = answered_; i <= written_requests_ && i < script_.size(); ++i) {
+    disturbed_ = disturbed_ || (!two_way() && script_[i].later.stream);
   }
+  if (!habits_.lines || written_bytes_ == 0) return;
+  if (written_bytes_ >= script_[written_requests_].head_size) return wrote_request();
+  torn_ = true;
   written_bytes_ = 0;
 }
 
-// Answers come in order here, since no handler answers later. Nothing is said of some requests.
+// Answers that are said at once come in order. Nothing is said of some requests.
 std::string Client::read_lines(const Excuses& excuses) {
   for (std::size_t end = heard_.find('\n'); end != std::string::npos; end = heard_.find('\n')) {
     const std::string line = heard_.substr(0, end);
@@ -112,7 +117,10 @@ std::string Client::read_lines(const Excuses& excuses) {
 }
 
 void Client::skip_silent() {
-  while (answered_ < written_requests_ && script_[answered_].silent) ++answered_;
+  while (answered_ < written_requests_ &&
+         (script_[answered_].silent || script_[answered_].later.is)) {
+    ++answered_;
+  }
 }
 
 // The frames of a server, behind its answer to the handshake.
@@ -146,6 +154,8 @@ std::string Client::take_close(std::string_view payload, const Excuses& excuses)
   const std::string text = "close " + std::to_string(close.code);
   ended_ = true;
   skip_silent();
+  awaited_.clear();
+  unclear_.clear();
   const bool begun =
       answered_ < written_requests_ || (answered_ == written_requests_ && written_bytes_ > 0);
   if (begun && script_[answered_].answer.close && text == script_[answered_].answer.body) {
@@ -162,6 +172,10 @@ std::string Client::take_close(std::string_view payload, const Excuses& excuses)
 
 std::string Client::take_line(const std::string& line, const Excuses& excuses) {
   const auto says = [&line](std::string_view text) { return line.find(text) != line.npos; };
+  const bool notification = line.starts_with(R"({"jsonrpc":"2.0","method":)");
+  if (notification) return take_notification(line, excuses);
+  // On lines what has been begun is answered behind the error that ends the connection.
+  if (ended_ && habits_.lines && take_late(line, excuses)) return {};
   if (ended_) return complain("an answer after the last one", line);
   const bool late = excuses.time && says(R"("data":{"reason":"body_rate_min"}},"id":null})");
   const bool crowded = excuses.crowd && heard_of_ == 0 && says(R"("reason":"connections_max")");
@@ -171,6 +185,8 @@ std::string Client::take_line(const std::string& line, const Excuses& excuses) {
     return {};
   }
   skip_silent();
+  const bool next = answered_ < written_requests_ && line == script_[answered_].answer.body;
+  if (!next && take_late(line, excuses)) return {};
   if (answered_ == written_requests_ && torn_) {
     torn_ = false;
     return says(R"("error":)") ? std::string() : complain("half a message was answered", line);
@@ -196,6 +212,12 @@ std::string Client::read(const Excuses& excuses) {
     const std::size_t end = heard_.find(head_end);
     if (end == std::string::npos) break;
     const std::string head = heard_.substr(0, end + 2);
+    if (head.find("\r\nContent-Type: text/event-stream\r\n") != std::string::npos) {
+      std::string complaint;
+      if (!read_stream(end + 4, complaint, excuses)) break;
+      if (!complaint.empty()) return complaint;
+      continue;
+    }
     const std::size_t length = length_of(head);
     if (heard_.size() < end + 4 + length) break;
     const std::string body = heard_.substr(end + 4, length);
@@ -219,9 +241,9 @@ std::string Client::take_answer(const std::string& head, const std::string& body
     ended_ = disturbed_ = true;
     return closes ? std::string() : complain("408 without close", head);
   }
-  if (status == 503 && excuses.crowd && answered_ == 0) {
+  if (status == 503 && excuses.crowd && answered_ == 0 && body.empty()) {
     ended_ = disturbed_ = true;
-    return closes && body.empty() ? std::string() : complain("not our 503", head + body);
+    return closes ? std::string() : complain("not our 503", head + body);
   }
   const bool begun =
       answered_ < written_requests_ || (answered_ == written_requests_ && written_bytes_ > 0);
@@ -232,14 +254,18 @@ std::string Client::take_answer(const std::string& head, const std::string& body
     may_continue_ = true;
     return {};
   }
-  if (status == 503 && excuses.memory) {
+  if (status == 503 && excuses.memory && body.empty()) {
     ended_ = disturbed_ = true;
-    return closes && body.empty() ? std::string() : complain("not our 503", head + body);
+    return closes ? std::string() : complain("not our 503", head + body);
   }
   const Answer& answer = request.answer;
   const bool short_of_memory = excuses.memory && body.find("\"code\":-31004") != std::string::npos;
-  if (status != answer.status) return complain("another status", head + body);
-  const bool right = body == answer.body || (!answer.or_body.empty() && body == answer.or_body);
+  // A call that is not made, or stopped, by what concerns the whole server.
+  const bool is_late = request.later.is && is_late_answer(answered_, body, excuses);
+  const bool refused = status == 503 && is_late && body != answer.body;
+  if (status != answer.status && !refused) return complain("another status", head + body);
+  const bool right =
+      is_late || body == answer.body || (!answer.or_body.empty() && body == answer.or_body);
   if (!right && !short_of_memory) return complain("another body", head + body);
   if (closes != answer.close && !(closes && excuses.stopping)) {
     return complain("another end", head + body);
@@ -251,23 +277,28 @@ std::string Client::take_answer(const std::string& head, const std::string& body
   return {};
 }
 
-std::string Client::complain(const std::string& what, const std::string& heard) const {
-  std::string text = "client " + std::to_string(id_) + ", answer " + std::to_string(answered_) +
+std::string Client::complain(const std::string& what, const std::string& heard,
+                             std::size_t request) const {
+  std::string text = "client " + std::to_string(id_) + ", answer " + std::to_string(request) +
                      ": " + what + "\n  heard: " + shortened(heard);
-  if (answered_ >= script_.size()) return text;
-  const Answer& answer = script_[answered_].answer;
+  if (request >= script_.size()) return text;
+  const Answer& answer = script_[request].answer;
   return text + "\n  expected: " + std::to_string(answer.status) + " " + shortened(answer.body) +
-         "\n  asked: " + shortened(script_[answered_].bytes);
+         "\n  asked: " + shortened(script_[request].bytes);
 }
 
-bool Client::is_done() const { return ended_ || (answered_ == script_.size() && heard_.empty()); }
+bool Client::is_done() const {
+  return ended_ || (answered_ == script_.size() && !waits_later() && heard_.empty());
+}
 
-std::string Client::check_complete() const {
+std::string Client::check_complete(const Excuses& excuses) const {
   if (is_disturbed()) return {};
   if (!heard_.empty()) return complain("half an answer and no more", heard_);
   if (ended_ && !io_.client_at_end(id_)) return complain("told of an end that does not come", "");
   if (ended_) return {};
   if (answered_ < written_requests_) return complain("no answer", "");
+  const std::string complaint = check_complete_late(excuses);
+  if (!complaint.empty()) return complaint;
   if (!left_ && io_.client_at_end(id_)) return complain("the connection ended unasked", "");
   return {};
 }
@@ -283,9 +314,11 @@ void Client::leave(std::mt19937_64& random) {
 
 void Client::count(std::map<std::string, std::uint64_t>& certainly,
                    std::map<std::string, std::uint64_t>& possibly) const {
+  std::size_t heard_of = two_way() ? heard_of_ : answered_;
+  if (!unclear_.empty() && !waits_later()) heard_of = std::max(heard_of, awaited_.back() + 1);
   for (std::size_t i = 0; i < script_.size(); ++i) {
     for (const auto& [method, times] : script_[i].answer.started) {
-      if (i < (two_way() ? heard_of_ : answered_)) certainly[method] += times;
+      if (i < heard_of) certainly[method] += times;
       if (i < written_requests_) possibly[method] += times;
     }
     if (i < written_requests_ && !script_[i].answer.or_body.empty()) ++possibly["sometimes"];

@@ -4,11 +4,13 @@
 // one of several ways, and compares every byte that it hears with what the model expects.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "tests/sim/late_methods.h"
 #include "tests/sim/script.h"
 #include "tests/support/fake_io.h"
 
@@ -16,10 +18,13 @@ namespace ringrpc::sim {
 
 // What may happen to an answer in this run that is nobody's mistake.
 struct Excuses {
-  bool memory = false;    // pools are small: 503, -31004 or an early end
-  bool time = false;      // deadlines may have passed: 408 or an early end
-  bool stopping = false;  // the server leaves: answers may carry "close", connections may end
-  bool crowd = false;     // there are more peers than connections: 503 at once
+  bool memory = false;      // pools are small: 503, -31004 or an early end
+  bool time = false;        // deadlines may have passed: 408 or an early end
+  bool stopping = false;    // the server leaves: answers may carry "close", connections may end
+  bool crowd = false;       // there are more peers than connections: 503 at once
+  bool in_flight = false;   // few calls may be: some of a batch are refused
+  bool calls_time = false;  // calls have deadlines of their own
+  bool drops = false;       // what was published did not reach everybody
 };
 
 // Thread: one. Lifetime: the backend outlives it.
@@ -36,9 +41,17 @@ class Client {
     std::uint32_t fin_early = 0;      // half closes with answers outstanding, percent of its steps
   };
 
+  // `publications` outlive it.
   Client(testing::FakeIo& io, testing::FakeIo::ClientId id, std::vector<Request> script,
-         const Habits& habits)
-      : io_(io), id_(id), script_(std::move(script)), habits_(habits) {}
+         const Habits& habits, const Publications& publications)
+      : io_(io),
+        id_(id),
+        script_(std::move(script)),
+        habits_(habits),
+        publications_(publications),
+        ticked_(script_.size()),
+        told_(script_.size()),
+        done_(script_.size()) {}
 
   // Does one thing: writes, reads, pauses, leaves. Returns: a complaint, empty for none.
   std::string step(std::mt19937_64& random, const Excuses& excuses);
@@ -47,7 +60,7 @@ class Client {
   std::string go_on(const Excuses& excuses);
 
   // What is outstanding when nothing moves any more. Returns: a complaint, empty for none.
-  [[nodiscard]] std::string check_complete() const;
+  [[nodiscard]] std::string check_complete(const Excuses& excuses) const;
 
   void leave(std::mt19937_64& random);
 
@@ -69,13 +82,31 @@ class Client {
   std::string read_lines(const Excuses& excuses);
   std::string take_line(const std::string& line, const Excuses& excuses);
   std::string read_frames(const Excuses& excuses);
+  // What comes later: client_late.cpp. Returns: whether it is an answer that is waited for.
+  bool take_late(std::string_view text, const Excuses& excuses);
+  [[nodiscard]] bool is_wanted(std::size_t request, std::string_view text) const;
+  [[nodiscard]] bool waits_later() const { return awaited_.size() > unclear_.size(); }
+  bool is_late_answer(std::size_t request, std::string_view text, const Excuses& excuses) const;
+  void note_late_answer(std::size_t request, std::string_view text);
+  std::string take_notification(std::string_view text, const Excuses& excuses);
+  std::string take_tick(std::string_view text);
+  std::string take_publication(std::string_view text, const Excuses& excuses);
+  // Returns: whether a whole event stream begins the bytes behind a head; it is taken.
+  bool read_stream(std::size_t body_at, std::string& complaint, const Excuses& excuses);
+  std::string take_stream(std::string_view body, const Excuses& excuses);
+  [[nodiscard]] std::string check_complete_late(const Excuses& excuses) const;
+  void wrote_request();
   std::string take_close(std::string_view payload, const Excuses& excuses);
   void skip_silent();
   // Some requests have no answer, so what was not answered may have run.
   [[nodiscard]] bool two_way() const { return habits_.lines || habits_.websocket; }
   void finish();
   std::string take_answer(const std::string& head, const std::string& body, const Excuses& excuses);
-  std::string complain(const std::string& what, const std::string& heard) const;
+  std::string complain(const std::string& what, const std::string& heard) const {
+    return complain(what, heard, answered_);
+  }
+  std::string complain(const std::string& what, const std::string& heard,
+                       std::size_t request) const;
 
   testing::FakeIo& io_;
   testing::FakeIo::ClientId id_;
@@ -93,6 +124,19 @@ class Client {
   bool disturbed_ = false;
   bool moved_ = false;  // since go_on() began
   std::string heard_;
+
+  // What a subscriber has heard of a topic.
+  struct Topic {
+    std::uint64_t since = 0;  // what there had been when it was told that it is one
+    std::uint64_t last = 0;
+  };
+  const Publications& publications_;
+  std::vector<std::size_t> awaited_;   // requests whose answers come in any order
+  std::vector<std::string> unclear_;   // errors that are the answers of some of them
+  std::vector<std::uint32_t> ticked_;  // by request
+  std::vector<bool> told_;             // by request whose answer comes later,
+  std::vector<bool> done_;             // and was not about what kept it from being made
+  std::map<std::string, Topic, std::less<>> topics_;
 };
 
 }  // namespace ringrpc::sim

@@ -1,6 +1,7 @@
 #include "tests/sim/script.h"
 
 #include <algorithm>
+#include <set>
 
 #include "engine/json/utf8.h"
 #include "tests/support/conversation_frames.h"
@@ -40,6 +41,8 @@ struct Maker {
   const std::string& name;
   const std::string& peer;
   std::uint32_t serial = 0;
+  std::string cancellable = {};           // the id of a call that is to be cancelled
+  std::set<std::string> subscribed = {};  // topics
 
   std::string id() {
     ++serial;
@@ -307,6 +310,124 @@ struct Maker {
     return post(call("sometimes", {}, token), answer);
   }
 
+  // A call that is answered later, with its reply.
+  std::string late_element(std::string& text, Answer& answer, const std::string& token) {
+    const std::string tag = name + "#" + std::to_string(++serial);
+    const std::string begin = R"({"tag":")" + tag + R"(",)";
+    const std::uint32_t kind = below(random, 3);
+    std::string said = reply(R"("result":")" + tag + "\"", token);
+    if (kind == 0) {
+      text = call("later", begin + R"("ms":)" + std::to_string(below(random, 20)) + "}", token);
+      ++answer.started["later"];
+    } else if (kind == 1) {
+      text = call("waits",
+                  begin + R"("times":)" + std::to_string(below(random, 4)) + R"(,"ms":)" +
+                      std::to_string(below(random, 5)) + "}",
+                  token);
+      ++answer.started["waits"];
+    } else {
+      const std::uint32_t how = below(random, 8);
+      text = call("elsewhere", begin + R"("how":)" + std::to_string(how) + "}", token);
+      ++answer.started["elsewhere"];
+      if (how == 1) said = error(1001, "failed", token);
+      if (how > 1) said = error(-32603, "Internal error", token);
+    }
+    return said;
+  }
+
+  Request later() {
+    Answer answer;
+    std::string text;
+    const bool wanted = below(random, 8) != 0;
+    const std::string token = wanted ? id() : std::string();
+    const std::string said = late_element(text, answer, token);
+    if (wanted) answer.body = said;
+    if (!wanted) answer.status = 204;
+    Request request = post(text, answer);
+    request.later = {.is = wanted, .id = token};
+    return request;
+  }
+
+  Request stream() {
+    const std::string tag = name + "#" + std::to_string(++serial);
+    const bool wanted = below(random, 8) != 0;
+    const bool large = below(random, 8) == 0;
+    const std::string token = wanted ? id() : std::string();
+    const std::uint32_t count = below(random, 6);
+    const std::string method = below(random, 2) == 0 ? "ticks" : "counts";
+    const std::uint32_t size = below(random, large ? limits.event_size_max : 100);
+    const std::string text =
+        call(method,
+             R"({"tag":")" + tag + R"(","count":)" + std::to_string(count) + R"(,"ms":)" +
+                 std::to_string(below(random, 2) * below(random, 5)) + R"(,"size":)" +
+                 std::to_string(size) + "}",
+             token);
+    Answer answer;
+    ++answer.started[method];
+    const std::string result = R"({"tag":")" + tag + R"(","n":)" + std::to_string(count) + "}";
+    if (wanted) answer.body = reply(R"("result":)" + result, token);
+    if (!wanted) answer.status = 204;
+    const bool accepts = below(random, 4) != 0;
+    Request request =
+        post(text, answer, accepts ? "Accept: application/json, text/event-stream\r\n" : "");
+    request.later = {
+        .is = wanted, .id = token, .tag = tag, .ticks = count, .stream = accepts && wanted};
+    return request;
+  }
+
+  Request cancel() {
+    if (cancellable.empty()) {
+      Answer answer;
+      std::string text;
+      cancellable = "\"" + name + "!" + std::to_string(++serial) + "\"";
+      answer.body = late_element(text, answer, cancellable);
+      Request request = post(text, answer);
+      request.later = {.is = true, .id = cancellable};
+      request.later.also.push_back(
+          reply(R"("error":{"code":-31006,"message":"Cancelled","data":{"reason":"cancelled"}})",
+                cancellable));
+      return request;
+    }
+    Answer answer;
+    answer.status = 204;
+    ++answer.started["rpc.cancel"];
+    const std::string text = call("rpc.cancel", R"({"id":)" + cancellable + "}", {});
+    cancellable.clear();
+    return post(text, answer);
+  }
+
+  Request late_batch() {
+    Answer answer;
+    Later later{.is = true};
+    std::string text = "[";
+    const std::uint32_t count = 1 + below(random, 3);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      std::string one;
+      const bool is_late = i == 0 || below(random, 2) == 0;
+      const std::string said =
+          is_late ? late_element(one, answer, id()) : element(one, answer, below(random, 4) != 0);
+      text += (i == 0 ? "" : ",") + one;
+      if (!said.empty()) later.parts.push_back(said);
+    }
+    Request request = post(text + "]", answer);
+    request.later = later;
+    return request;
+  }
+
+  Request feed() {
+    const std::string topic = "t" + std::to_string(below(random, 3));
+    const bool subscribes = below(random, 3) != 0;
+    const bool changes = subscribes ? subscribed.insert(topic).second : subscribed.erase(topic) > 0;
+    const std::string method = subscribes ? "subscribe" : "unsubscribe";
+    const std::string token = id();
+    Answer answer;
+    ++answer.started[method];
+    answer.body = reply(std::string(R"("result":)") + (changes ? "true" : "false"), token);
+    Request request = post(call(method, R"({"topic":")" + topic + "\"}", token), answer);
+    request.later = {.is = true, .id = token, .topic = topic, .subscribes = subscribes};
+    return request;
+  }
+
   Request bad_head() {
     static const char* const heads[] = {
         "BAD\x01 /rpc HTTP/1.1\r\n\r\n", "POST /rpc HTTP/1.1\r\nHost : x\r\n\r\n",
@@ -358,6 +479,16 @@ struct Maker {
         return expects();
       case Weights::sometimes:
         return sometimes();
+      case Weights::later:
+        return later();
+      case Weights::stream:
+        return stream();
+      case Weights::cancel:
+        return cancel();
+      case Weights::late_batch:
+        return late_batch();
+      case Weights::feed:
+        return feed();
       case Weights::bad_head:
         return bad_head();
       default:
@@ -384,6 +515,12 @@ Weights Weights::of_lines() const {
   for (const Kind kind : {chunked, refused, plain, expects, bad_head, closing}) {
     weights.weight[kind] = 0;
   }
+  return weights;
+}
+
+Weights Weights::of_http() const {
+  Weights weights = *this;
+  weights.weight[feed] = 0;
   return weights;
 }
 

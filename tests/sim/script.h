@@ -16,6 +16,7 @@ struct ServerLimits {
   std::uint32_t message_size_max = 0;
   std::uint32_t reply_size_max = 0;
   std::uint32_t batch_length_max = 0;
+  std::uint32_t event_size_max = 0;  // of a notification of a call
 };
 
 // One answer as the model expects it.
@@ -28,12 +29,28 @@ struct Answer {
   std::map<std::string, std::uint32_t> started;
 };
 
+// What an answer that comes later may be, beside its body.
+struct Later {
+  bool is = false;
+  std::string id = {};                  // the call's token
+  std::vector<std::string> also = {};   // as good as the body
+  std::vector<std::string> parts = {};  // of a batch: its entries, in any order
+  // Notifications `tick` with this tag stand before it, over HTTP in an event stream.
+  std::string tag = {};
+  std::uint32_t ticks = 0;
+  bool stream = false;
+  // Its answer begins, or ends, what is heard of a topic.
+  std::string topic = {};
+  bool subscribes = false;
+};
+
 struct Request {
   std::string bytes;
   bool silent = false;        // there is no answer, whatever `answer` says
   std::size_t head_size = 0;  // of bytes; the client waits there when it expects 100
   bool expects_continue = false;
   Answer answer;
+  Later later;
 };
 
 // Returns: the same message and its answer as lines of JSON; what only HTTP can say becomes a call.
@@ -59,15 +76,21 @@ struct Weights {
     plain,    // health, OPTIONS
     expects,
     sometimes,  // a method that comes and goes
-    bad_head,   // ends the script
-    closing,    // Connection: close or HTTP/1.0; ends the script
+    later,      // answered by a timer, a coroutine, or elsewhere
+    stream,     // with notifications before the answer
+    cancel,     // a call, and some time later the wish that it stops
+    late_batch,
+    feed,      // not over HTTP
+    bad_head,  // ends the script
+    closing,   // Connection: close or HTTP/1.0; ends the script
     count,
   };
   std::uint32_t weight[count] = {};
 
   static Weights swarm(std::mt19937_64& random);
-  // The same without what only HTTP has.
+  // The same without what only HTTP has; and without what it has not.
   [[nodiscard]] Weights of_lines() const;
+  [[nodiscard]] Weights of_http() const;
 };
 
 // Returns: up to `length` requests; one that ends the connection is the last. `name` makes the

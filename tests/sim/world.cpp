@@ -8,6 +8,8 @@ namespace ringrpc::sim {
 namespace {
 
 constexpr std::uint64_t ns_per_ms = 1'000'000;
+// Less than any deadline of a connection.
+constexpr std::uint64_t patience_ns = 400 * ns_per_ms;
 
 }  // namespace
 
@@ -17,6 +19,7 @@ World::World(std::uint64_t seed) : random_(seed), seed_(seed) {
   shared_.registry = &registry_;
   shared_.hosts = &hosts_;
   shared_.oracle = this;
+  shared_.hub = &LateMethods::hub();
   worker_ = std::make_unique<FakeWorker>(options_, shared_);
 }
 
@@ -27,10 +30,27 @@ std::uint64_t World::counted(base::Counter counter) const {
 }
 
 Excuses World::excuses() const {
-  return {.memory = is_tight_,
-          .time = jumps_,
+  return {.memory = is_tight_ || is_full_,
+          .time = jumps_ || passed_ns_ > patience_ns,
           .stopping = stopping_,
-          .crowd = options_.refusals_max != 0};
+          .crowd = options_.refusals_max != 0,
+          .in_flight = options_.in_flight_per_connection_max < limits::in_flight_per_connection_max,
+          .calls_time = options_.call_timeout_ms != 0,
+          .drops = counted(base::Counter::events_dropped) != 0};
+}
+
+void World::pass(std::uint64_t ns) {
+  passed_ns_ += ns;
+  worker_->io().advance(ns);
+}
+
+// What a call waits for comes. Returns: whether one does.
+bool World::pass_to_next() {
+  const std::uint64_t due_ns = worker_->late().calls().next_ns();
+  if (due_ns == 0) return false;
+  const std::uint64_t now_ns = worker_->io().now_ns();
+  if (due_ns > now_ns) pass(due_ns - now_ns);
+  return true;
 }
 
 void World::connect() {
@@ -55,13 +75,14 @@ void World::connect() {
   const std::uint64_t tongue = random_() % 4;
   habits.lines = tongue == 0;
   habits.websocket = tongue == 1;
-  std::vector<Request> script = make_script(random_, tongue < 2 ? weights_.of_lines() : weights_,
-                                            limits_, "c" + std::to_string(number), text, length);
+  std::vector<Request> script =
+      make_script(random_, tongue < 2 ? weights_.of_lines() : weights_.of_http(), limits_,
+                  "c" + std::to_string(number), text, length);
   if (habits.lines) script = as_lines(random_, script);
   if (habits.websocket) script = as_messages(random_, script);
   const std::uint32_t listener = habits.lines ? 1 : 0;
   clients_.push_back(std::make_unique<Client>(worker_->io(), worker_->io().connect(peer, listener),
-                                              std::move(script), habits));
+                                              std::move(script), habits, late_.publications()));
 }
 
 void World::turn() {
@@ -109,6 +130,9 @@ std::string World::mix() {
       worker_->io().advance(random_() % (most_ms * ns_per_ms));
     }
     if (registers_ && random_() % 32 == 0) change_methods();
+    if (random_() % 8 == 0) late_.answer_one(random_);
+    if (random_() % 64 == 0) late_.publish(random_);
+    if (random_() % 16 == 0) pass(random_() % (2 * ns_per_ms));
     if (stops_early_ && i == last) {
       stopping_ = true;
       shared_.phase.store(serve::Phase::stopping, std::memory_order_release);
@@ -123,9 +147,17 @@ std::string World::mix() {
 bool World::run_until_idle() {
   for (std::uint32_t i = 0; i < 200'000; ++i) {
     turn();
-    if (worker_->io().idle()) return true;
+    if (worker_->io().idle() && !worker_->late().calls().has_posts()) return true;
   }
   return false;
+}
+
+// The same until no call waits for anything.
+bool World::finish_calls() {
+  do {
+    if (!run_until_idle()) return false;
+  } while (late_.answer_one(random_) || pass_to_next());
+  return true;
 }
 
 // Everybody says and hears the rest, in no time of the fake clock worth mentioning.
@@ -138,7 +170,7 @@ std::string World::settle() {
       if (!complaint.empty()) return complaint;
       moved |= client->moved();
     }
-    if (!moved) return check_rest();
+    if (!moved && !late_.answer_one(random_) && !pass_to_next()) return check_rest();
   }
 }
 
@@ -153,12 +185,12 @@ std::string World::check_answers() {
                                counted(base::Counter::limit_body_rate) +
                                counted(base::Counter::limit_stall_timeout) !=
                            0;
-  if (!is_tight_ && short_of_memory) {
+  if (!is_tight_ && !is_full_ && short_of_memory) {
     return "a server with room for everything had none";
   }
   for (auto& client : clients_) {
     if (crowded || excused) break;
-    std::string complaint = client->check_complete();
+    std::string complaint = client->check_complete(excuses());
     if (!complaint.empty()) return complaint;
   }
   return check_starts();
@@ -192,13 +224,13 @@ std::string World::check_starts() {
 // Everybody leaves, by FIN, by reset, or by saying nothing until a deadline ends it.
 std::string World::empty_the_house() {
   for (auto& client : clients_) client->leave(random_);
-  if (!run_until_idle()) return "the server does not come to rest after everybody left";
+  if (!finish_calls()) return "the server does not come to rest after everybody left";
   jumps_ = true;
   // The silent ones of the backlog come one after the other and stay an idle timeout each.
   const std::uint32_t seconds_max = 200 + 100 * clients_max_;
   for (std::uint32_t i = 0; i < seconds_max && worker_->connections() != 0; ++i) {
     worker_->io().advance(1'000 * ns_per_ms);
-    if (!run_until_idle()) return "the server does not come to rest after a deadline";
+    if (!finish_calls()) return "the server does not come to rest after a deadline";
     for (auto& client : clients_) {
       std::string complaint = client->go_on(excuses());
       if (!complaint.empty()) return complaint;
@@ -221,6 +253,11 @@ std::string World::stop() {
   if (gauges.segments != 0) return "the gauge of segments is not 0";
   if (gauges.partial_messages != 0) return "the gauge of partial messages is not 0";
   if (gauges.large_reply_bytes != 0) return "large replies are still mapped";
+  if (gauges.in_flight != 0 || worker_->late().busy()) return "calls are still in flight";
+  if (gauges.streams != 0 || worker_->late().exchanges() != 0) return "messages still wait";
+  if (gauges.subscriptions != 0) return "somebody is still subscribed";
+  if (gauges.late_bytes != 0) return "calls still hold memory";
+  if (gauges.frame_bytes != 0) return "coroutines still hold memory";
   if (counted(base::Counter::accepts) != counted(base::Counter::closes)) {
     return "accepted and closed connections differ in number";
   }

@@ -16,6 +16,7 @@
 #include "engine/serve/worker_options.h"
 #include "tests/sim/client.h"
 #include "tests/sim/fake_worker.h"
+#include "tests/sim/late_methods.h"
 
 namespace ringrpc::sim {
 
@@ -47,6 +48,7 @@ class World final : public serve::Oracle {
 
  private:
   void choose_options();
+  void choose_late_options();
   void hoard();
   void add_methods();
   void add_method(std::uint32_t which);
@@ -61,8 +63,11 @@ class World final : public serve::Oracle {
   std::string empty_the_house();
   std::string stop();
   bool run_until_idle();
+  bool finish_calls();
   [[nodiscard]] std::uint64_t counted(base::Counter counter) const;
   [[nodiscard]] Excuses excuses() const;
+  void pass(std::uint64_t ns);
+  bool pass_to_next();
   [[nodiscard]] std::string described() const;
 
   std::mt19937_64 random_;
@@ -75,6 +80,7 @@ class World final : public serve::Oracle {
   testing::FakeFaults faults_;
   Weights weights_;
   bool is_tight_ = false;     // memory runs out
+  bool is_full_ = false;      // there is little room for calls that are answered later
   bool jumps_ = false;        // time jumps while clients talk
   bool hoards_ = false;       // clients ask for much and read little
   bool stops_early_ = false;  // the server leaves while clients talk
@@ -83,7 +89,9 @@ class World final : public serve::Oracle {
   bool stopping_ = false;
   std::uint32_t clients_max_ = 0;
   std::uint32_t turns_ = 0;
-  std::uint32_t noises_ = 0;  // methods that nobody calls
+  std::uint32_t noises_ = 0;     // methods that nobody calls
+  std::uint64_t passed_ns_ = 0;  // for calls that wait
+  LateMethods late_;             // its calls may outlive their worker
   std::unique_ptr<FakeWorker> worker_;
   std::vector<std::unique_ptr<Client>> clients_;
 };

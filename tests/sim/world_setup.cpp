@@ -2,6 +2,7 @@
 
 #include <ringrpc/server.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "tests/sim/world.h"
@@ -10,7 +11,7 @@
 namespace ringrpc::sim {
 namespace {
 
-constexpr std::uint32_t methods_count = 8;
+constexpr std::uint32_t methods_count = 8 + LateMethods::count;
 
 struct Sum {
   std::int64_t a;
@@ -26,6 +27,7 @@ void World::choose_options() {
   faults_ = random_() % 8 == 0 ? testing::FakeFaults{} : testing::FakeFaults::swarm(random_());
   weights_ = Weights::swarm(random_);
   is_tight_ = random_() % 3 == 0;
+  is_full_ = random_() % 4 == 0;
   jumps_ = random_() % 4 == 0;
   stops_early_ = random_() % 8 == 0;
   forced_ = stops_early_ && random_() % 2 == 0;
@@ -50,9 +52,11 @@ void World::choose_options() {
     options_.segments = one_of(random_, {1u, 3u, 10u, 100u});
     options_.large_replies_size_max = one_of(random_, {4096u, 100'000u, 1u << 20});
   }
+  choose_late_options();
   options_.doors = {{}, {.protocol = serve::Protocol::lines}};
   if (hoards_) hoard();
-  limits_ = {options_.message_size_max, options_.reply_size_max, options_.batch_length_max};
+  limits_ = {options_.message_size_max, options_.reply_size_max, options_.batch_length_max,
+             std::min(options_.reply_size_max / 2, options_.late_memory_size_max / 8)};
   clients_max_ = 1 + static_cast<std::uint32_t>(random_() % 24);
   if (random_() % 32 == 0) {  // Hundreds at once.
     clients_max_ = 100 + static_cast<std::uint32_t>(random_() % 300);
@@ -71,6 +75,19 @@ void World::choose_options() {
     peer.stall_timeout_ms = one_of(random_, {1'000u, 5'000u});
     peer.linger_timeout_ms = one_of(random_, {500u, 2'000u});
   }
+}
+
+void World::choose_late_options() {
+  options_.in_flight_max = 4096;
+  if (random_() % 4 == 0) options_.in_flight_per_connection_max = one_of(random_, {1u, 2u, 5u});
+  if (random_() % 8 == 0) options_.call_timeout_ms = one_of(random_, {3u, 10u});
+  if (random_() % 4 == 0) {
+    options_.heartbeat_ms = one_of(random_, {limits::timer_slot_ms, 10 * limits::timer_slot_ms});
+  }
+  if (!is_full_) return;
+  options_.in_flight_max = one_of(random_, {1u, 3u, 20u, 4096u});
+  options_.late_memory_size_max = one_of(random_, {4'000u, 50'000u, 1u << 20});
+  options_.frame_memory_size_max = one_of(random_, {1u, 4u}) << 16;
 }
 
 // Clients that ask for much and read little: connections are paused, with or without memory to keep
@@ -118,8 +135,10 @@ void World::add_method(std::uint32_t which) {
     case 6:
       return testing::add_method(registry_, "crash",
                                  []() -> std::int64_t { throw std::runtime_error("simulated"); });
-    default:
+    case 7:
       return testing::add_method(registry_, "sometimes", []() { return std::string("here"); });
+    default:
+      return late_.add(registry_, which - 8);
   }
 }
 
@@ -149,9 +168,14 @@ std::string World::described() const {
   add_number("refusals", options_.refusals_max);
   add_number("buffers", options_.receive_buffers);
   add_number("of", options_.receive_buffer_size);
+  add_number("in_flight", options_.in_flight_max);
+  add_number("each", options_.in_flight_per_connection_max);
+  add_number("call_timeout", options_.call_timeout_ms);
   add_number("message", options_.message_size_max);
   add_number("reply", options_.reply_size_max);
   add_number("tight", is_tight_ ? 1 : 0);
+  add_number("full", is_full_ ? 1 : 0);
+  add_number("late_memory", options_.late_memory_size_max);
   add_number("jumps", jumps_ ? 1 : 0);
   add_number("hoards", hoards_ ? 1 : 0);
   add_number("stops", stops_early_ ? 1 : 0);

@@ -22,7 +22,7 @@ void add_method(rpc::Registry& registry, std::string name, F handler) {
   method->state = new F(std::move(handler));
   method->destroy = [](void* state) { delete static_cast<F*>(state); };
   if constexpr (Shape::deferred || Shape::coroutine) method->kind = rpc::MethodKind::deferred;
-  method->streams = Shape::streams;
+  method->streams = Shape::streams || Shape::sends;
   RINGRPC_ASSERT(registry.add(std::move(method)).ok());
 }
 
