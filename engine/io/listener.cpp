@@ -4,8 +4,10 @@
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <ringrpc/limits.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -116,6 +118,21 @@ bool set_option(int fd, int level, int name, int value = 1) {
   return setsockopt(fd, level, name, &value, sizeof(value)) == 0;
 }
 
+// With TCP_USER_TIMEOUT the kernel takes the first question that is unanswered when that much time
+// has passed for the last one, so there is room for some before: one lost packet ends nobody.
+bool set_keepalive(int fd, std::uint32_t unsent_timeout_ms) {
+  std::uint32_t idle_s = limits::keepalive_idle_s;
+  std::uint32_t interval_s = limits::keepalive_interval_s;
+  if (unsent_timeout_ms != 0) {
+    idle_s = std::clamp(unsent_timeout_ms / 2'000, 1u, idle_s);
+    interval_s = std::clamp(unsent_timeout_ms / 8'000, 1u, interval_s);
+  }
+  return set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, static_cast<int>(idle_s)) &&
+         set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, static_cast<int>(interval_s)) &&
+         set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, static_cast<int>(limits::keepalive_probes)) &&
+         set_option(fd, SOL_SOCKET, SO_KEEPALIVE);
+}
+
 // Of those that call listen at the same moment the kernel may refuse all: each one is seen as
 // listening already. Somebody who does listen would have been met by bind, so it is tried again
 // after a pause that differs from theirs.
@@ -205,6 +222,7 @@ base::Status Listener::open_one(bool first, std::uint32_t unsent_timeout_ms) {
   if (unsent_ms != 0 && !set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, unsent_ms)) {
     return cannot_listen(errno, address_, "TCP_USER_TIMEOUT");
   }
+  if (!set_keepalive(fd, unsent_timeout_ms)) return cannot_listen(errno, address_, "SO_KEEPALIVE");
   if (!first && !set_option(fd, SOL_SOCKET, SO_REUSEPORT)) {
     return cannot_listen(errno, address_, "SO_REUSEPORT");
   }

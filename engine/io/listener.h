@@ -53,6 +53,9 @@ class Listener {
   // Fails: EADDRINUSE, EACCES, EADDRNOTAVAIL or another errno, with the cause and what to try;
   //        what was opened is closed again.
   //
+  // Accepted sockets inherit TCP keepalive (limits::keepalive_idle_s): a peer that has vanished, or
+  // has closed without being waited for, is an error of the connection within minutes.
+  //
   // With unsent_timeout_ms, accepted sockets inherit it: the kernel itself ends one whose peer has
   // taken nothing for so long, also after we have closed it, and drops what it has not sent.
   base::Status open(std::string_view text, std::uint32_t count,

@@ -11,6 +11,11 @@
 //
 // The call, its params, their views and its head are copied once when the handler is entered and
 // live until the answer; a struct that params were decoded into lives until the handler returns.
+// A call is told to stop (StopReason) at once when it is cancelled or out of time, when the server
+// stops, its peer resets the connection, closes a Unix socket, or ends its input while an event
+// stream is open. A TCP peer that closes without a reset is known to be gone when something is sent
+// to it or TCP keepalive finds out, a minute or two later; give what must end sooner a timeout.
+//
 // How many calls may be in flight, and what they may hold, is in limits.h; one too many answers
 // -31001 and never reaches the handler.
 

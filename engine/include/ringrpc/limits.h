@@ -118,6 +118,15 @@ inline constexpr std::uint32_t body_rate_min_max = 1'000'000'000;
 // A peer that takes no byte of its replies for this long is closed. Until then it holds its unsent
 // replies: unsent_size_max and one reply at most.
 inline constexpr std::uint32_t stall_timeout_ms = 30'000;
+// TCP keepalive: after this much silence the kernel asks a peer whether it is there, so often again
+// when nothing is heard, and resets the connection after so many questions. Nothing else tells of
+// one that vanished while its call takes its time, and of one that closed by a FIN alone, which
+// could be a half close: its kernel answers with a reset once it has forgotten the connection. A
+// packet each way for each question. Where the kernel holds a stall against peers, its clock
+// replaces the count, so the times are no more than a half and an eighth of that.
+inline constexpr std::uint32_t keepalive_idle_s = 60;
+inline constexpr std::uint32_t keepalive_interval_s = 15;
+inline constexpr std::uint32_t keepalive_probes = 4;
 // From our FIN to the forced close, while what the peer still sends is dropped.
 inline constexpr std::uint32_t linger_timeout_ms = 1'000;
 // From SIGTERM to the forced end (exit code 1), and from SIGTERM to the end of accepting: 0 to

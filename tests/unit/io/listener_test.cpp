@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <ringrpc/limits.h>
 
 #include "tests/unit/io/peer.h"
 
@@ -146,6 +147,43 @@ TEST(ListenerTest, AcceptedSocketsInheritNoDelay) {
   EXPECT_EQ(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &size), 0);
   EXPECT_EQ(value, 1);
   ::close(fd);
+}
+
+int option(int fd, int level, int name) {
+  int value = -1;
+  socklen_t size = sizeof(value);
+  EXPECT_EQ(getsockopt(fd, level, name, &value, &size), 0);
+  return value;
+}
+
+TEST(ListenerTest, AcceptedSocketsInheritKeepaliveThatLeavesRoomForALostQuestion) {
+  struct Case {
+    std::uint32_t unsent_timeout_ms;
+    int idle_s;
+    int interval_s;
+  };
+  const Case cases[] = {
+      {0, limits::keepalive_idle_s, limits::keepalive_interval_s},
+      {100, 1, 1},
+      {31'000, 15, 3},
+      {limits::timeout_ms_max, limits::keepalive_idle_s, limits::keepalive_interval_s},
+  };
+  for (const auto& [unsent_timeout_ms, idle_s, interval_s] : cases) {
+    Listener listener;
+    ASSERT_TRUE(listener.open("127.0.0.1:0", 2, unsent_timeout_ms).ok());
+    Peer peer(listener.port());
+    pollfd ready[2] = {{listener.socket(0), POLLIN, 0}, {listener.socket(1), POLLIN, 0}};
+    ASSERT_GT(poll(ready, 2, -1), 0);
+    const int accepted =
+        accept((ready[0].revents & POLLIN) != 0 ? ready[0].fd : ready[1].fd, nullptr, nullptr);
+    for (const int fd : {accepted, ready[0].fd, ready[1].fd}) {
+      EXPECT_EQ(option(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+      EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_KEEPIDLE), idle_s) << unsent_timeout_ms;
+      EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_KEEPINTVL), interval_s) << unsent_timeout_ms;
+      EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_KEEPCNT), int{limits::keepalive_probes});
+    }
+    ::close(accepted);
+  }
 }
 
 }  // namespace ringrpc::testing
