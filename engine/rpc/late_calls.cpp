@@ -211,6 +211,7 @@ LateCall* LateCalls::open(const Envelope& envelope, const Method& method, const 
   call->method = &method;
   call->endpoint = &endpoint;
   call->wanted = wanted;
+  if (stopping_) call->stop.store(StopReason::shutdown, std::memory_order_relaxed);
   call->streams = method.streams && takes_events(origin, endpoint, wanted, in_batch);
   call->holder = holder_;
   call->linked = true;

@@ -65,6 +65,8 @@ class LateCalls {
   void release(LateCall& call);
   // Asks a call to stop; the first reason counts. What waits in it runs at once.
   void raise(LateCall& call, StopReason reason);
+  // Asks all calls to stop, and each that begins from now on.
+  void stop_all();
   // Raises the flag of each call of the holder that has this id. Returns: how many.
   std::uint32_t cancel(std::string_view id);
   // Runs a blocking handler elsewhere.
@@ -80,9 +82,8 @@ class LateCalls {
   [[nodiscard]] std::uint32_t in_flight() const { return in_flight_; }
   [[nodiscard]] std::size_t memory() const { return memory_.load(std::memory_order_relaxed); }
   [[nodiscard]] const Options& options() const { return options_; }
-  // Calls fn with every call in flight.
   template <class F>
-  void for_each(F fn) {
+  void for_each(F fn) {  // of the calls in flight
     for (std::uint32_t i = 0; i < made_; ++i) {
       if (places_[i].method != nullptr) fn(places_[i]);
     }
@@ -178,6 +179,7 @@ class LateCalls {
   FramePool frames_;
   base::Notice exception_notice_;
   bool closing_ = false;
+  bool stopping_ = false;
   std::uint32_t tickets_ = 0;
 
   // Written by other threads, so on lines of their own.

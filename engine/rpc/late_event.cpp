@@ -84,6 +84,9 @@ Sent LateCall::end_event() {
     return no_memory ? Sent::no_room : Sent::unwanted;
   }
   const std::uint32_t size = static_cast<std::uint32_t>(made->size);
+  // What waits behind the queue is older than this one, which replaces it however much room there
+  // is by now. Acquire: pairs with the worker's exchange, behind which that one is in the queue.
+  if (latest.load(std::memory_order_acquire) != nullptr) return coalesce(made);
   const std::uint32_t before = queued.load(std::memory_order_acquire);
   // One of any size is taken when nothing waits.
   if (before == 0 || before + size <= limits::stream_queue_size_max) {

@@ -88,6 +88,11 @@ void LateCalls::raise(LateCall& call, StopReason reason) {
   room_changed_.notify_all();
 }
 
+void LateCalls::stop_all() {
+  stopping_ = true;
+  for_each([this](LateCall& call) { raise(call, StopReason::shutdown); });
+}
+
 std::uint32_t LateCalls::cancel(std::string_view id) {
   std::uint32_t found = 0;
   // What waits in a call may answer, but nothing is taken out of the list here.

@@ -72,6 +72,8 @@ bool LateDesk::pump(rpc::LateCall& call, Connection& connection) {
       write(call, connection, event->view());
       forget(*event);
     }
+    // What is on its way here is older than what found no room, and comes through here again.
+    if (call.queued.load(std::memory_order_seq_cst) != 0) break;
     rpc::LateEvent* const latest = call.latest.exchange(nullptr, std::memory_order_seq_cst);
     if (latest == nullptr) break;
     call.queued.fetch_add(static_cast<std::uint32_t>(latest->size), std::memory_order_relaxed);

@@ -170,8 +170,7 @@ void Worker<Io>::begin_stop() {
   stopping_ = true;
   stopped_ms_ = now_ms_;
   io_.stop_accepting();
-  rpc::LateCalls& calls = late_.calls();
-  calls.for_each([&](rpc::LateCall& call) { calls.raise(call, StopReason::shutdown); });
+  late_.calls().stop_all();
   for (std::uint32_t slot = 0; slot < places(); ++slot) {
     Connection& connection = connections_[slot];
     if (connection.state != ConnectionState::open) continue;

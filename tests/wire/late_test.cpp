@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -256,6 +257,61 @@ TEST_P(Late, AStopTellsWhoWaits) {
   EXPECT_EQ(server_->stop(), 0);
   const std::string heard = socket.read_all();
   EXPECT_NE(heard.find(R"("code":-31007)"), heard.npos) << heard;
+}
+
+TEST_P(Late, ACallThatBeginsBehindTheStopIsToldAtOnce) {
+  start();
+  ASSERT_TRUE(server_->start()) << server_->error();
+  Socket idle = connect();
+  Socket socket = connect();
+  const std::string request = said(way(), call("1", "sleep", "{}"));
+  ASSERT_TRUE(socket.write(request.substr(0, request.size() - 3)));
+  ASSERT_TRUE(wait_for(*server_, "ringrpc_bytes_in_total", request.size() - 3, true));
+  int code = -1;
+  std::thread stopper([&] { code = server_->stop(); });
+  idle.read_all();  // It has nothing to do, so its end says that the stop has begun.
+  EXPECT_TRUE(socket.write(request.substr(request.size() - 3)));
+  const std::string heard = socket.read_all();
+  stopper.join();
+  EXPECT_NE(heard.find(R"("code":-31007)"), heard.npos) << heard;
+  EXPECT_EQ(code, 0);
+}
+
+// What finds no room is older than what is sent later, and younger than what was queued.
+TEST_P(Late, WhatIsReplacedByTheNextKeepsItsOrder) {
+  constexpr int count = 20'000;
+  start();
+  std::jthread sender;
+  server_->method("count", [&sender](Stream stream) {
+    sender = std::jthread([mine = std::move(stream)]() mutable {
+      mine.when_full(WhenFull::coalesce);
+      const std::string filler(100, 'x');
+      for (int i = 1; i <= count; ++i) {
+        mine.notify("step", std::vector<std::string>{std::to_string(i), filler});
+      }
+      mine.answer("done");
+    });
+  });
+  ASSERT_TRUE(server_->start()) << server_->error();
+  Socket socket = connect();
+  ASSERT_TRUE(socket.write(said(way(), call("1", "count", "{}"))));
+  std::string heard;
+  int last = 0;
+  for (bool done = false; !done;) {
+    const std::string more = socket.read_some();
+    ASSERT_TRUE(!more.empty() && more != "<nothing>") << last;
+    heard += more;
+    std::size_t at = 0;
+    for (std::size_t next; (next = heard.find(R"(s":[")", at)) != heard.npos; at = next + 5) {
+      if (heard.find(',', next) == heard.npos) break;
+      ASSERT_GT(std::atoi(heard.c_str() + next + 5), last);
+      last = std::atoi(heard.c_str() + next + 5);
+    }
+    done = heard.find(R"("result":"done")", at) != heard.npos;
+    heard.erase(0, at);
+  }
+  EXPECT_EQ(last, count);
+  EXPECT_EQ(server_->stop(), 0);
 }
 
 // Two listen, and one of them only at first.

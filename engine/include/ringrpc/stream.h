@@ -37,7 +37,7 @@ enum class Sent : std::uint8_t {
 enum class WhenFull : std::uint8_t {
   wait,      // Sent::no_room: the handler waits for room, or gives up
   drop,      // Sent::no_room, counted: for what the next one makes obsolete
-  coalesce,  // it is kept, and the next one that finds no room replaces it, counted
+  coalesce,  // it is kept, and the next one replaces it while it waits, counted
   close      // the peer's connection ends, counted
 };
 
