@@ -622,6 +622,31 @@ class RingcallElsewhere(unittest.TestCase):
             done = run("ringcall", f"stdio:{sys.executable} '{path}' a \"b c\"", "m")
             self.expect(done, 0, '["a", "b c"]\n', "end of input\n")
 
+    def test_a_program_that_ends_early_is_told_of_with_its_status(self):
+        none = "and wrote no JSON-RPC"
+        for command, words, silent in (
+                ("/bin/false", "the command ended with status 1", True),
+                ("sh -c 'exit 0'", "the command ended with status 0", True),
+                ("sh -c 'read line; exit 7'", "the command ended with status 7", True),
+                ("sh -c 'echo garbage; read line'", "the command ended with status 0", True),
+                ("sh -c 'echo [1]; read line'", "the command ended with status 0", True),
+                ("sh -c 'read line; kill -9 $$'", "the command was ended by signal 9", True),
+                ("sh -c 'read line; exec >&- <&-; exec sleep 60'",
+                 "the command closed its stdout and went on", True),
+                (f"sh -c 'echo \"$1\"; read line; exit 3' - '{EVENT}'",
+                 "the command ended with status 3", False)):
+            with self.subTest(command=command):
+                done = run("ringcall", f"stdio:{command}", "sum", "[1,2]")
+                self.expect(done, 3, "", words)
+                self.assertEqual(silent, none in done.stderr, done.stderr)
+
+    def test_a_port_that_was_not_given_is_named_where_it_fails(self):
+        for url, name in (("http://255.255.255.255", "255.255.255.255:80"),
+                          ("ws://255.255.255.255/rpc", "255.255.255.255:80"),
+                          ("http://255.255.255.255:81", "255.255.255.255:81")):
+            # TCP goes to nobody there.
+            self.expect(run("ringcall", url, "m"), 3, "", f"cannot connect to {name}: ")
+
     def test_follow_prints_events_before_the_answer(self):
         for flags, line in (((), 'tick {"n":1}\n'), (("--raw",), EVENT + "\n")):
             server = Lines(lambda message: [EVENT, EVENT, reply(message)])
@@ -717,6 +742,36 @@ class Ringrpcd(unittest.TestCase):
                 done = run("ringrpcd", *arguments, seconds=20)
                 self.assertEqual(2, done.returncode, done.stderr)
                 self.assertNotEqual("", done.stderr)
+
+    def test_what_is_wrong_with_listeners_is_said(self):
+        for arguments, words in (
+                (["--unix", "X", "--unix", "X"], "cannot listen on X: it is given twice"),
+                (["--unix", "X", "--listen", "unix-http:X"], "X: it is given twice"),
+                (["--tcp", "127.0.0.1:99", "--listen", "127.0.0.1:99"], "99: it is given twice"),
+                (["--listen", "http://127.0.0.1:0/x"], "an address has no path"),
+                (["--listen", "[::1]:0/"], "an address has no path"),
+                (["--tcp", "localhost:80/rpc"], "an address has no path"),
+                (["--unix-mode", "0660", "--listen", "127.0.0.1:0"],
+                 "--unix-mode is for Unix sockets, and there is none"),
+                (["--unix-mode", "0660", "--stdio", "rpc"], "there is none")):
+            for plan in ([], ["--plan"]):
+                with self.subTest(arguments=arguments, plan=plan):
+                    done = run("ringrpcd", *arguments, *plan, seconds=20)
+                    self.assertEqual((2, ""), (done.returncode, done.stdout), done.stderr)
+                    self.assertIn(words, done.stderr)
+        for arguments in (["--unix", "X"], ["--unix-http", "X"], ["--listen", "unix:X"],
+                          ["--listen", "unix-http:X"]):
+            done = run("ringrpcd", "--unix-mode", "0660", *arguments, "--plan")
+            self.assertEqual(0, done.returncode, done.stderr)
+        done = run("ringrpcd", "--plan", "--tcp", "127.0.0.1:0", "--listen", "127.0.0.1:0")
+        self.assertEqual(0, done.returncode, done.stderr)
+
+    def test_a_path_in_two_spellings_is_in_use_and_may_be_by_itself(self):
+        with tempfile.TemporaryDirectory(prefix="programs_test_") as folder:
+            done = run("ringrpcd", "--unix", f"{folder}/s", "--unix", f"{folder}/./s")
+            self.assertEqual(3, done.returncode, done.stderr)
+            self.assertIn("or this one does already", done.stderr)
+            self.assertEqual([], os.listdir(folder))
 
     def test_an_empty_value_is_said_to_be_empty(self):
         for flag in ("--listen", "--port-file", "--host", "--origin"):

@@ -52,15 +52,25 @@ int Child::open(const std::vector<std::string>& command) {
   return ends[0];
 }
 
-void Child::close() {
-  if (pid_ < 0) return;
-  if (!wait_for(pid_, limits::child_end_timeout_ms)) {
+std::string Child::close() {
+  if (pid_ < 0) return {};
+  const bool by_itself = wait_for(pid_, limits::child_end_timeout_ms);
+  if (!by_itself) {
     kill(pid_, SIGTERM);
     if (!wait_for(pid_, limits::child_term_timeout_ms)) kill(pid_, SIGKILL);
   }
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  int status = 0;
+  pid_t waited = -1;
+  do {
+    waited = waitpid(pid_, &status, 0);
+  } while (waited < 0 && errno == EINTR);
   pid_ = -1;
+  if (!by_itself) return "the command closed its stdout and went on";
+  if (waited < 0) return "the command ended";  // somebody else was told how
+  if (WIFSIGNALED(status)) {
+    return "the command was ended by signal " + std::to_string(WTERMSIG(status));
+  }
+  return "the command ended with status " + std::to_string(WEXITSTATUS(status));
 }
 
 }  // namespace ringrpc::client

@@ -24,8 +24,9 @@ class Child {
   int open(const std::vector<std::string>& command);
 
   // Waits for its end, which the end of its stdin asks for; later SIGTERM, and at last SIGKILL.
-  // Requires: the descriptor is closed.
-  void close();
+  // Requires: the descriptor is closed, or shut both ways.
+  // Returns: how it ended, for people; empty when there is none.
+  std::string close();
 
  private:
   pid_t pid_ = -1;

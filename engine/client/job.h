@@ -26,7 +26,7 @@ struct Wire {
   void close() {
     link.close();
     deadline_ns = UINT64_MAX;
-    ready = false;
+    ready = spoke = false;
   }
 
   Link link;
@@ -34,6 +34,7 @@ struct Wire {
   std::uint64_t deadline_ns = UINT64_MAX;  // of connecting, or of the rest of a response
   std::uint64_t idle_since_ns = 0;
   bool ready = false;  // it was opened, and is not over
+  bool spoke = false;  // streams: a message of JSON-RPC has come
 };
 
 struct Job {

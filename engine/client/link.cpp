@@ -110,6 +110,9 @@ void Link::forget_read() {
 
 Link::Item Link::take_end() {
   if (ended_ > 0) return Item::nothing;
+  if (target_.way == Target::Way::process) {
+    return fail(FailureKind::disconnected, socket_.end_program());
+  }
   if (ended_ == 0) {
     return fail(FailureKind::disconnected, "the server closed the connection");
   }

@@ -71,6 +71,9 @@ void Loop::on_opened(Wire& wire, std::uint64_t now_ns) {
 void Loop::on_failed(Wire& wire, std::uint64_t now_ns) {
   const bool was_open = wire.ready;
   Failure failure{.kind = wire.link.failure(), .sentence = wire.link.sentence()};
+  if (target_.way == Target::Way::process && was_open && !wire.spoke) {
+    failure.sentence += " and wrote no JSON-RPC";
+  }
   const std::uint64_t taken = wire.link.taken();
   Job* const job = wire.job;
   if (!was_open) {
@@ -234,6 +237,7 @@ void Loop::on_stream(Wire& wire, std::string_view text, std::uint64_t now_ns) {
   std::set<CallNumber> answered;
   const auto take = [&](JsonValue value) {
     const ServerMessage message = Document::message(value);
+    if (message.kind != ServerMessage::Kind::invalid) wire.spoke = true;
     switch (message.kind) {
       case ServerMessage::Kind::notification:
         return notify(0, message);

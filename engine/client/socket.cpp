@@ -173,9 +173,15 @@ void Socket::reset() {
   close();
 }
 
+std::string Socket::end_program() {
+  RINGRPC_ASSERT(state_ == State::open && fd_ >= 0);
+  ::shutdown(fd_, SHUT_RDWR);
+  return child_.close();
+}
+
 void Socket::close() {
   close_descriptor();
-  child_.close();
+  (void)child_.close();
   if (list_ != nullptr) freeaddrinfo(list_);
   list_ = nullptr;
   next_ = nullptr;

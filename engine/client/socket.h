@@ -52,6 +52,9 @@ class Socket {
   [[nodiscard]] bool is_stale() const;
 
   void close();
+  // Waits for the end of a program that says nothing more. Requires: it is open, to a program.
+  // Returns: how that ended, for people.
+  std::string end_program();
   // Closes it so that the other side is told at once and not only that no more requests come: after
   // a FIN, servers answer what has begun. (On Unix sockets there is no difference.)
   void reset();

@@ -116,7 +116,8 @@ std::string read_command(std::string_view text, Target& out) {
 std::string Target::name() const {
   switch (way) {
     case Way::tcp:
-      return authority;
+      // The port, too, that was not written.
+      return (host.find(':') == host.npos ? host : "[" + host + "]") + ":" + std::to_string(port);
     case Way::unix_socket:
       return path;
     case Way::process:

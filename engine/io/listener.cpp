@@ -91,8 +91,9 @@ Status cannot_listen(int error, const SocketAddress& address, const char* call) 
   switch (error) {
     case EADDRINUSE:
       return Status::failure(error, what +
-                                        "address in use (another process serves it: `ss -ltnp` "
-                                        "names it; stop it, or choose another port)");
+                                        "address in use (another process serves it, or this one "
+                                        "does already: `ss -ltnp` names it; stop it, or choose "
+                                        "another port)");
     case EACCES:
     case EPERM:
       return Status::failure(error, what +
@@ -167,6 +168,7 @@ base::Status parse_address(std::string_view text, SocketAddress& address) {
     }
   }
   std::uint16_t port = 0;
+  if (text.find('/') != std::string_view::npos) return bad_address(text, "an address has no path");
   if (host.empty()) return bad_address(text, "no host");
   if (host.find('\0') != std::string_view::npos) return bad_address(text, "a zero byte");
   if (!parse_port(port_text, port)) return bad_address(text, "the port is not 0 to 65535");

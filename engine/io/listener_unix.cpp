@@ -29,8 +29,9 @@ Status cannot_listen(int error, const std::string& path) {
   switch (error) {
     case EADDRINUSE:
       return Status::failure(error, what +
-                                        "address in use (another process serves it: `ss -lxp` "
-                                        "names it; stop it, or choose another path)");
+                                        "address in use (another process serves it, or this one "
+                                        "does already: `ss -lxp` names it; stop it, or choose "
+                                        "another path)");
     case EEXIST:
       return Status::failure(error, what +
                                         "something is there that is no stream socket, and is left "

@@ -57,6 +57,12 @@ base::Status check(const ListenSpec& spec) {
   return io::parse_address(spec.where, address);
 }
 
+bool collide(const ListenSpec& a, const ListenSpec& b) {
+  if (a.on_path() != b.on_path() || a.where != b.where) return false;
+  const std::string_view port = std::string_view(a.where).substr(a.where.rfind(':') + 1);
+  return a.on_path() || port.find_first_not_of('0') != port.npos;
+}
+
 }  // namespace ringrpc::serve
 
 namespace ringrpc {

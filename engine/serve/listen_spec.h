@@ -35,4 +35,8 @@ ListenSpec read_listen_spec(std::string_view text);
 // Fails: EINVAL for bad syntax; -1 for a name that does not resolve.
 base::Status check(const ListenSpec& spec);
 
+// Returns: whether both are for the same path, or for the same address as it is written and a port
+// that is no free one of each. Requires: check() passes for one of them.
+bool collide(const ListenSpec& a, const ListenSpec& b);
+
 }  // namespace ringrpc::serve

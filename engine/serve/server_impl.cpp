@@ -235,6 +235,10 @@ bool Server::Impl::check() {
   for (const serve::ListenSpec& spec : specs) {
     const base::Status status = serve::check(spec);
     if (!status.ok()) return refuse(exit_usage, status.sentence());
+    const auto same = [&spec](const serve::ListenSpec& one) { return serve::collide(spec, one); };
+    if (std::count_if(specs.begin(), specs.end(), same) > 1) {
+      return refuse(exit_usage, "cannot listen on " + spec.where + ": it is given twice");
+    }
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #include <ringrpc/server.h>
 #include <ringrpc/version.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
@@ -125,6 +126,13 @@ void order_listeners(const CLI::App& app, Arguments& arguments) {
   options.more_listeners = std::move(all);
 }
 
+bool has_unix_socket(const ringrpc::Options& options) {
+  const std::vector<std::string>& all = options.more_listeners;
+  return std::any_of(all.begin(), all.end(), [](const std::string& text) {
+    return text.starts_with("unix:") || text.starts_with("unix-http:");
+  });
+}
+
 // Returns: ":PORT" at the end of an address or a Host; empty when there is none.
 std::string_view port_of(std::string_view text) {
   const std::size_t colon = text.rfind(':');
@@ -185,6 +193,10 @@ int run(const CLI::App& app, Arguments& arguments) {
   ringrpc::Options& options = arguments.options;
   options.stdio = !arguments.stdio.empty();
   order_listeners(app, arguments);
+  if (app.count("--unix-mode") > 0 && !has_unix_socket(options)) {
+    std::fprintf(stderr, "ringrpcd: --unix-mode is for Unix sockets, and there is none\n");
+    return tools::exit_usage;
+  }
   allow_hosts(arguments);
   options.name = "ringrpcd";
   if (mi_version != nullptr) {

@@ -48,6 +48,7 @@ TEST(ListenerTest, BadAddressesAreRefusedWithASentence) {
       "127.0.0.1: 1",
       "127.0.0.1:80x",
       "127.0.0.1:80:80",
+      "127.0.0.1:80/rpc",
       "[::1:80",
       "[localhost]:80",
       std::string_view("a\0b:80", 6),
