@@ -101,6 +101,20 @@ TEST_F(Ends, NoCallThatNobodyWaitsForTicksBehindACloseFrame) {
   expect_over(client);
 }
 
+// Nor behind one that its peer is slow to read.
+TEST_F(Ends, NothingTicksBehindACloseFrameThatWaits) {
+  const ClientId client = open_websocket();
+  EXPECT_EQ(say(client, text(subscribe)), ws::test::frame(0x81, subscribed, ""));
+  EXPECT_EQ(say(client, text(ticks)), "");
+  io().client_stop_reading(client);
+  io().client_write(client, close_frame);
+  EXPECT_TRUE(server_.rest());
+  go_on();
+  io().client_resume_reading(client);
+  EXPECT_EQ(hear(client), ws::test::frame(0x88, "\x03\xe8", ""));
+  expect_over(client);
+}
+
 TEST_F(Ends, NothingIsPublishedBehindTheRefusalOfWhatIsNoLine) {
   const ClientId client = open_lines();
   EXPECT_EQ(say(client, line(subscribe)), line(subscribed));

@@ -73,6 +73,102 @@ FAULTS = {
         "engine/rpc/answer.cpp",
         "         !message.budget->spent && envelope.params != ParamsKind::other &&\n",
         "         message.budget != nullptr && envelope.params != ParamsKind::other &&\n"),
+    "reply-of-a-connection-that-is-gone": (
+        "the calls of a connection that has ended are not marked as nobody's",
+        "engine/serve/late_desk.cpp",
+        "    call->exchange = no_exchange;\n    call->told = true;\n",
+        "    call->exchange = no_exchange;\n"),
+    "reply-before-those-that-wait": (
+        "over HTTP a reply leaves at once though earlier ones are still to come",
+        "engine/serve/late_desk.h",
+        "    return exchanges_[lists_[slot_of(connection)].last].behind;\n",
+        "    return connection.out;\n"),
+    "late-reply-overtakes": (
+        "over HTTP a late reply leaves before one that is later still",
+        "engine/serve/late_desk.h",
+        "    return waits ? exchanges_[exchange.previous].behind : connection.out;\n",
+        "    return waits && exchange.batch ? exchanges_[exchange.previous].behind\n"
+        "                                   : connection.out;\n"),
+    "what-was-held-forgotten": (
+        "what waited behind a reply does not follow it",
+        "engine/serve/late_desk.cpp",
+        "  options_.outbox->append(before, exchange.behind);\n",
+        "  options_.outbox->clear(exchange.behind);\n"),
+    "answer-before-its-events": (
+        "the answer of a stream does not wait for notifications without room",
+        "engine/serve/late_desk.cpp",
+        "    if (!pump(call, options_.connections[slot])) return slot;\n",
+        "    pump(call, options_.connections[slot]);\n"),
+    "event-not-taken-off-the-queue": (
+        "notifications that were sent still count as waiting",
+        "engine/serve/late_events.cpp",
+        "  call.queued.fetch_sub(static_cast<std::uint32_t>(event.size), "
+        "std::memory_order_seq_cst);\n",
+        ""),
+    "events-in-the-wrong-order": (
+        "a notification that finds others waiting goes in front of them",
+        "engine/serve/late_events.cpp",
+        "    (call.waiting_last != nullptr ? call.waiting_last->next : call.waiting_first) = &event;\n"
+        "    call.waiting_last = &event;\n",
+        "    event.next = call.waiting_first;\n"
+        "    if (call.waiting_first == nullptr) call.waiting_last = &event;\n"
+        "    call.waiting_first = &event;\n"),
+    "cancelled-place-kept": (
+        "the place of a call that was cancelled is not given back",
+        "engine/rpc/late_calls.cpp",
+        "  free_ = &call;\n  --in_flight_;\n",
+        "  if (call.stop.load() == StopReason::cancelled) return;\n"
+        "  free_ = &call;\n  --in_flight_;\n"),
+    "cancels-of-others": (
+        "a wish to cancel stops every call whose id is as long",
+        "engine/rpc/late_waits.cpp",
+        "    if (!call->wanted || call->told || call->id() != id) continue;\n",
+        "    if (!call->wanted || call->told || call->id().size() != id.size()) continue;\n"),
+    "memory-of-a-batch-kept": (
+        "the memory of a batch's late replies is not given back",
+        "engine/serve/late_desk.cpp",
+        "    delete[] exchange.body;\n    calls_->discharge(exchange.body_capacity);\n  }\n"
+        "  options_.outbox->clear(exchange.behind);\n",
+        "    delete[] exchange.body;\n  }\n  options_.outbox->clear(exchange.behind);\n"),
+    "pause-not-lifted": (
+        "a connection that was paused for its calls is read again only when it has sent something",
+        "engine/serve/worker.cpp",
+        "    if (connection.paused && late_.may_resume(connection)) connection.paused = false;\n"
+        "    make_ready(connection);\n",
+        "    make_ready(connection);\n"),
+    "notifications-not-counted": (
+        "a connection's calls without an answer do not count toward its limit",
+        "engine/serve/late_desk.cpp",
+        "  connection.calls = true;\n  if (message.late_count == 0) return false;\n",
+        "  if (message.late_count == 0) return false;\n"),
+    "subscription-kept": (
+        "a connection that ends keeps its subscriptions",
+        "engine/serve/late_desk.cpp",
+        "  drop_subscriptions(slot, nullptr);\n"
+        "  while (lists_[slot].first != no_exchange) remove(lists_[slot].first);\n"
+        "  while (rpc::LateCall* call",
+        "  while (lists_[slot].first != no_exchange) remove(lists_[slot].first);\n"
+        "  while (rpc::LateCall* call"),
+    "publication-skips-one": (
+        "a publication misses every subscriber behind one without room",
+        "engine/serve/late_feed.cpp",
+        "  fan_next_ = one.next_of_topic;\n  Connection& connection",
+        "  fan_next_ = subscriptions_[one.next_of_topic].next_of_topic;\n  Connection& connection"),
+    "unmask-key-not-rotated": (
+        "a frame that comes in pieces is unmasked with the key as it began",
+        "engine/ws/decoder.cpp",
+        "  key_ = rotate_key(key_, size);\n  return Status::piece;\n",
+        "  return Status::piece;\n"),
+    "said-behind-a-close": (
+        "a WebSocket that has been told to close still hears its topics",
+        "engine/serve/worker_websocket.h",
+        "  if (late_.busy()) late_.abandon(connection);\n",
+        "  if (connection.late) late_.abandon(connection);\n"),
+    "fragments-of-two-messages": (
+        "what was put together of a message stays in front of the next one",
+        "engine/serve/ws_framing.cpp",
+        "    partial.message_size = 0;\n    partial.whole = false;\n",
+        "    partial.whole = false;\n"),
 }
 
 
@@ -109,8 +205,8 @@ def build(folder, tree):
 
 
 def simulate(folder, seeds):
-    done = run([os.path.join(folder, "bin", "sim_test"), "--gtest_filter=Simulation.*:HalfCloses.*",
-                "--seeds", str(seeds)])
+    done = run([os.path.join(folder, "bin", "sim_test"),
+                "--gtest_filter=Simulation.*:HalfCloses.*:*Ends.*", "--seeds", str(seeds)])
     lines = [line for line in done.stdout.splitlines()
              if line.strip() and not line.startswith(("[", "Note:", "ringrpc: the handler"))]
     return done.returncode, lines

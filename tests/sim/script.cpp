@@ -351,7 +351,7 @@ struct Maker {
   Request stream() {
     const std::string tag = name + "#" + std::to_string(++serial);
     const bool wanted = below(random, 8) != 0;
-    const bool large = below(random, 8) == 0;
+    const bool large = below(random, 4) == 0;
     const std::string token = wanted ? id() : std::string();
     const std::uint32_t count = below(random, 6);
     const std::string method = below(random, 2) == 0 ? "ticks" : "counts";

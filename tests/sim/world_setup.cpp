@@ -95,7 +95,8 @@ void World::choose_late_options() {
 void World::hoard() {
   weights_ = {};
   weights_.weight[Weights::large_reply] = 5;
-  for (const auto kind : {Weights::single, Weights::chunked, Weights::refused, Weights::expects}) {
+  for (const auto kind : {Weights::single, Weights::chunked, Weights::refused, Weights::expects,
+                          Weights::later, Weights::stream}) {
     weights_.weight[kind] = static_cast<std::uint32_t>(random_() % 4);
   }
   options_.reply_size_max = 600'000;

@@ -338,6 +338,44 @@ TEST(Late, RepliesOverTheLimitAreErrors) {
   EXPECT_EQ(batch.size(), 3036 + over.size() + 3);
 }
 
+TEST(Late, BlockingCallsThatWaitAreHeldToBlockingQueueMax) {
+  constexpr int most = 3;
+  Options options = no_listener();
+  options.blocking_threads = 1;
+  options.blocking_queue_max = most;
+  // They outlive the notifications' jobs.
+  std::mutex mutex;
+  std::condition_variable changed;
+  int entered = 0;
+  bool go_on = false;
+  Server server(options);
+  server.blocking("block", [&]() {
+    std::unique_lock lock(mutex);
+    ++entered;
+    changed.notify_all();
+    changed.wait(lock, [&] { return go_on; });
+    return true;
+  });
+  const auto wait_for = [&](int count) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return entered == count; });
+  };
+  const std::string notification = R"({"jsonrpc":"2.0","method":"block"})";
+  EXPECT_EQ(call(server, notification), "");
+  wait_for(1);
+  for (int i = 0; i < most; ++i) EXPECT_EQ(call(server, notification), "");
+  EXPECT_EQ(limit_hits(server, "blocking_queue"), 0u);
+  EXPECT_NE(call(server, request("block", "{}")).find("-31001"), std::string::npos);
+  EXPECT_EQ(limit_hits(server, "blocking_queue"), 1u);
+  {
+    std::lock_guard lock(mutex);
+    go_on = true;
+    changed.notify_all();
+  }
+  wait_for(1 + most);
+  EXPECT_EQ(call(server, request("block", "{}")), R"({"jsonrpc":"2.0","result":true,"id":1})");
+}
+
 TEST(Late, BlockingHandlersRunElsewhereAndOneTooManyIsRefused) {
   Options options = no_listener();
   options.blocking_threads = 1;
