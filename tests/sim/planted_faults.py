@@ -108,7 +108,8 @@ FAULTS = {
     "events-in-the-wrong-order": (
         "a notification that finds others waiting goes in front of them",
         "engine/serve/late_events.cpp",
-        "    (call.waiting_last != nullptr ? call.waiting_last->next : call.waiting_first) = &event;\n"
+        "    (call.waiting_last != nullptr ? call.waiting_last->next : call.waiting_first) = "
+        "&event;\n"
         "    call.waiting_last = &event;\n",
         "    event.next = call.waiting_first;\n"
         "    if (call.waiting_first == nullptr) call.waiting_last = &event;\n"
