@@ -48,6 +48,8 @@ std::uint64_t Worker<Io>::body_deadline_ms(const Partial& partial, std::uint64_t
 template <class Io>
 void Worker<Io>::set_late_deadline(Connection& connection) {
   const bool beats = late_.beats(connection);
+  // What else the peer asks meanwhile is no sign of life of ours.
+  if (beats && connection.deadline == DeadlineKind::heartbeat) return;
   connection.deadline = beats ? DeadlineKind::heartbeat : DeadlineKind::none;
   if (beats) {
     wheel_.set(slot_of(connection), now_ms_ + options_.heartbeat_ms);
