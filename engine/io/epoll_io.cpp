@@ -223,6 +223,7 @@ void EpollIo::on_ready(const epoll_event& ready) {
   if ((ready.events & hang_up) != 0) {
     set(slot, flag_hung_up);
     if ((ready.events & (EPOLLHUP | EPOLLERR)) != 0) set(slot, flag_gone);
+    if ((ready.events & EPOLLERR) != 0) set(slot, flag_reset);
     if ((slot.flags & flag_guarded) != 0 && (slot.flags & flag_gone) != 0) enqueue(index);
   }
   if ((ready.events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) set(slot, flag_writable);

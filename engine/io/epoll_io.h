@@ -91,6 +91,7 @@ class EpollIo {
   static constexpr unsigned flag_gone = 1u << 12;       // nothing connects it to its peer any more
   static constexpr unsigned flag_guarded = 1u << 13;    // that is to be told
   static constexpr unsigned flag_unguarded = 1u << 14;  // the worker asked that to end
+  static constexpr unsigned flag_reset = 1u << 15;      // and that was no mere close
   static void set(Slot& slot, unsigned flags);
   static void clear(Slot& slot, unsigned flags);
 

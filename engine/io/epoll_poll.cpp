@@ -1,5 +1,5 @@
 // Descriptors of others, whose readiness is waited for in the worker's own epoll set, and sockets
-// of ours whose peers have half closed them.
+// of ours that are watched for the end of their peers.
 //
 // Sources: epoll_ctl(2), fcntl(2).
 
@@ -122,8 +122,9 @@ bool EpollIo::tell_gone(std::uint32_t index, Slot& slot, Event& event) {
   const bool asked = (slot.flags & flag_unguarded) != 0;
   if (!asked && (slot.flags & flag_gone) == 0) return false;
   clear(slot, flag_guarded | flag_unguarded);
+  const int seen = (slot.flags & flag_reset) != 0 ? POLLHUP | POLLERR : POLLHUP;
   event = Event{.kind = EventKind::gone,
-                .result = asked ? -ECANCELED : POLLHUP,
+                .result = asked ? -ECANCELED : seen,
                 .socket = {index, slot.generation},
                 .peer = {}};
   return true;

@@ -31,12 +31,12 @@ enum class EventKind : std::uint8_t {
              // the socket that start() was given, whose position is the number of listeners
   received,  // result > 0: bytes in buffer; 0: the peer's FIN; < 0: -errno. See `more`.
   sent,      // result >= 0: bytes taken, maybe fewer than asked; < 0: -errno
-  gone,    // watch() has ended: result >= 0: nothing connects the socket to its peer any more; < 0:
-           // stop_watching(), or -errno
-  closed,  // the slot is free from now on; nothing more arrives for this handle
-  woken,   // wake() was called from another thread
-  polled,  // poll() has ended: socket is its name, result what the descriptor is ready for, as
-           // poll(2) says it, or -errno
+  gone,      // watch() has ended: result > 0: nothing connects the socket to its peer any more, and
+             // POLLERR is in it when that was a reset; < 0: stop_watching(), or -errno
+  closed,    // the slot is free from now on; nothing more arrives for this handle
+  woken,     // wake() was called from another thread
+  polled,    // poll() has ended: socket is its name, result what the descriptor is ready for, as
+             // poll(2) says it, or -errno
 };
 
 inline constexpr std::uint16_t no_buffer = 0xFFFF;
@@ -73,10 +73,11 @@ struct Event {
 //                                        send_size_max bytes at most; the rest is another send.
 //   void   shut(Handle, bool both)       shutdown(2): SHUT_WR, or SHUT_RDWR to end what is armed.
 //                                        Fire and forget. SHUT_WR waits for no send in flight.
-//   void   watch(Handle)                 One gone event follows when the peer, whose FIN has been
-//                                        received, is gone altogether: it has reset the connection,
-//                                        or, on a Unix socket, closed it; or when we have sent our
-//                                        FIN. Requires: not watched.
+//   void   watch(Handle)                 One gone event follows when the peer is gone altogether:
+//   it
+//                                        has reset the connection, or, on a Unix socket, closed it;
+//                                        or when both have sent their FIN. The peer's alone is not
+//                                        told, nor is what it sent taken. Requires: not watched.
 //   void   stop_watching(Handle)         asks a watch to end: its gone event follows
 //   void   close(Handle)                 Requires: no receive armed, no send in flight, not
 //   watched.

@@ -72,16 +72,16 @@ class UringIo {
  private:
   using Op = UringOp;
   using Completion = UringCompletion;
-  // What is in flight for one socket. 12 bytes for each of connections_max.
+  // What is in flight for one socket; one for each of connections_max.
   struct Slot {
     std::uint32_t generation;
-    std::uint16_t turn;   // the turn that `taken` belongs to, modulo 2^16
-    std::uint16_t held;   // its completions in held_
-    std::uint16_t shuts;  // shutdowns in flight; a close waits for them
-    std::uint8_t taken;   // buffers delivered in that turn
+    std::uint16_t turn;    // the turn that `taken` belongs to, modulo 2^16
+    std::uint16_t held;    // its completions in held_
+    std::uint8_t shuts;    // shutdowns in flight; a close waits for them
+    std::uint8_t hang_up;  // POLLERR and POLLHUP, as its watch has seen them
+    std::uint8_t taken;    // buffers delivered in that turn
     std::uint8_t flags;
   };
-  static_assert(sizeof(Slot) == 12);
   static constexpr std::uint8_t flag_open = 1;
   static constexpr std::uint8_t flag_receiving = 2;
   static constexpr std::uint8_t flag_sending = 4;

@@ -1,5 +1,5 @@
-// Descriptors of others, whose readiness is waited for on the ring, and sockets of ours whose peers
-// have half closed them.
+// Descriptors of others, whose readiness is waited for on the ring, and sockets of ours that are
+// watched for the end of their peers.
 //
 // Sources: io_uring_prep_poll_add(3), io_uring_prep_poll_multishot(3), io_uring_prep_cancel(3).
 
@@ -35,6 +35,7 @@ void UringIo::watch(Handle handle) {
   RINGRPC_ASSERT((slot.flags & state) == flag_open, slot.flags);
   RINGRPC_ASSERT(slot.generation == handle.generation, slot.generation, handle.generation);
   slot.flags = static_cast<std::uint8_t>(slot.flags | flag_watched);
+  slot.hang_up = 0;
   arm_watch(handle);
 }
 
@@ -49,7 +50,11 @@ void UringIo::stop_watching(Handle handle) {
 bool UringIo::on_watch(const Completion& completion, Handle handle, Event& event) {
   Slot& slot = slots_[handle.slot];
   RINGRPC_ASSERT((slot.flags & flag_watched) != 0, slot.flags);
-  const bool gone = completion.result > 0 && (completion.result & (POLLERR | POLLHUP)) != 0;
+  if (completion.result > 0) {
+    const int seen = slot.hang_up | (completion.result & (POLLERR | POLLHUP));
+    slot.hang_up = static_cast<std::uint8_t>(seen);
+  }
+  const bool gone = slot.hang_up != 0;
   if ((completion.flags & IORING_CQE_F_MORE) != 0) {
     if (gone) cancel(pack(Op::forget, handle), pack(Op::watch, handle));
     return false;
@@ -60,10 +65,8 @@ bool UringIo::on_watch(const Completion& completion, Handle handle, Event& event
     return false;
   }
   slot.flags = static_cast<std::uint8_t>(slot.flags & ~(flag_watched | flag_unwatched));
-  // What we have cancelled without being asked to was gone.
-  const bool ours = !asked && completion.result == -ECANCELED;
   event = Event{.kind = EventKind::gone,
-                .result = gone || ours ? POLLHUP : completion.result,
+                .result = gone ? slot.hang_up : completion.result,
                 .socket = handle,
                 .peer = {}};
   if (asked && event.result >= 0) event.result = -ECANCELED;

@@ -62,7 +62,7 @@ struct alignas(64) Connection {
   std::uint8_t pings_unanswered : 2 = 0;
   bool wants_room : 1 = false;     // notifications wait for what is unsent to leave
   bool upgrading : 1 = false;      // it becomes one when its late HTTP calls are answered
-  bool watched : 1 = false;        // behind the peer's FIN, whether it is gone altogether
+  bool watched : 1 = false;        // no receive would tell whether the peer is gone altogether
   std::uint8_t pong_size : 7 = 0;  // a pong was written last, and the kernel has nothing of it
   // out.size then; when that is another now, it is not the last.
   std::uint32_t pong_end : 31 = 0;

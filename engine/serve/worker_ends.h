@@ -3,6 +3,7 @@
 // A part of worker.cpp, split off along the life of a connection: sending what is unsent, and every
 // way to the end. Included by worker.cpp only.
 
+#include <poll.h>
 #include <ringrpc/limits.h>
 
 #include <cerrno>
@@ -97,8 +98,9 @@ void Worker<Io>::settle(Connection& connection) {
     connection.receiving = true;
     io_.receive(handle_of(connection));
   }
-  if (connection.peer_finished && connection.late && !connection.paused && !connection.watched) {
-    // No receive would tell that its calls have nobody to be answered any more.
+  const bool deaf = connection.paused ? !connection.receiving : connection.peer_finished;
+  if (deaf && (connection.late || connection.calls) && !connection.watched) {
+    // No receive tells that nobody waits for its calls. Goes on when reading does, for the next.
     connection.watched = true;
     io_.watch(handle_of(connection));
   }
@@ -125,12 +127,22 @@ template <class Io>
   connection.broken = true;
 }
 
-// A peer that had half closed its connection is gone altogether, or is watched no more.
+// A peer that was not read is gone altogether, or is watched no more. What came before a reset is
+// lost with it; what came before a close is still to be read, though nobody waits for answers.
 template <class Io>
 [[gnu::cold]] void Worker<Io>::on_gone(Connection& connection, std::int32_t result) {
   RINGRPC_ASSERT(connection.watched);
   connection.watched = false;
-  if (result >= 0) connection.broken = true;
+  if (result > 0) {
+    const bool all_is_read = !connection.paused && connection.peer_finished;
+    if (all_is_read || (result & POLLERR) != 0) {
+      connection.broken = true;
+    } else if (connection.paused) {
+      if (late_.busy()) late_.abandon(connection);
+      connection.paused = !late_.may_resume(connection);
+      if (!connection.paused) make_ready(connection);
+    }
+  }
   // What could not be watched is not tried again before there is another reason to look.
   if (connection.broken || connection.state == ConnectionState::closing) make_ready(connection);
 }

@@ -46,8 +46,13 @@ FAULTS = {
     "half-close-not-watched": (
         "a reset behind a FIN is noticed by nobody",
         "engine/serve/worker_ends.h",
-        "  if (connection.peer_finished && connection.late && !connection.paused &&",
-        "  if (connection.peer_finished && connection.late && connection.paused &&"),
+        "connection.paused ? !connection.receiving : connection.peer_finished;",
+        "connection.paused ? !connection.receiving : connection.broken;"),
+    "paused-not-watched": (
+        "a reset of a connection that is not read is noticed by nobody",
+        "engine/serve/worker_ends.h",
+        "connection.paused ? !connection.receiving : connection.peer_finished;",
+        "!connection.paused && connection.peer_finished;"),
     "refusal-not-counted-off": (
         "a refused connection stays among the refused when it has ended",
         "engine/serve/worker_ends.h",

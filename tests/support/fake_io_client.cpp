@@ -101,7 +101,9 @@ bool FakeIo::has_work(const Slot& slot) const {
   const Client& client = client_of(slot.client);
   const bool input = !client.to_server.empty() || client.fin || client.reset || slot.shut_both;
   if (slot.armed && (slot.stopping || input)) return true;
-  if (slot.watching && (slot.unwatched || client.reset || client.server_fin)) return true;
+  if (slot.watching && (slot.unwatched || client.reset || (client.fin && client.server_fin))) {
+    return true;
+  }
   if (!slot.in_flight) return false;
   return client.to_client.size() < client.window || client.reset || slot.shut_both ||
          client.server_fin;

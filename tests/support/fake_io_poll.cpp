@@ -1,5 +1,4 @@
-// The fake kernel's polls: descriptors of others, and peers that have half closed their
-// connections.
+// The fake kernel's polls: descriptors of others, and peers that are watched for their end.
 
 #include <poll.h>
 
@@ -19,7 +18,6 @@ using io::Handle;
 void FakeIo::watch(Handle handle) {
   Slot& slot = slot_of(handle);
   RINGRPC_ASSERT(!slot.watched && "watched already", handle.slot);
-  RINGRPC_ASSERT(slot.finished && "watched before its peer's FIN", handle.slot);
   slot.watched = slot.watching = true;
 }
 
@@ -54,14 +52,16 @@ void FakeIo::stop_polling(Handle name) {
 void FakeIo::run_watch(std::uint32_t index) {
   Slot& slot = slots_[index];
   Client& client = client_of(slot.client);
-  if (strikes(faults_.reset_after_fin)) lose_connection(client);
+  if (slot.finished && strikes(faults_.reset_after_fin)) lose_connection(client);
   // Our own FIN behind the peer's ends a connection, too.
-  const bool gone = client.reset || client.server_fin;
+  const bool gone = client.reset || (client.fin && client.server_fin);
   if (!gone && !slot.unwatched) return;
   slot.watching = false;
   const bool asked = slot.unwatched && (!gone || strikes(50));
   events_.push_back(Event{.kind = EventKind::gone,
-                          .result = asked ? -ECANCELED : POLLHUP,
+                          .result = asked          ? -ECANCELED
+                                    : client.reset ? POLLHUP | POLLERR
+                                                   : POLLHUP,
                           .socket = {index, slot.generation},
                           .peer = {}});
 }
