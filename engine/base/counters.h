@@ -53,6 +53,7 @@ enum class Counter : std::uint16_t {
   events,            // notifications sent
   events_dropped,    // that found no room, or nobody
   events_coalesced,  // that a later one replaced
+  bad_events,        // that were never sent: their params are no JSON object or array
   heartbeats,
   // Limits, each with its own label in ringrpc_limit_hits_total
   limit_connections,  // peers over it, each answered 503
@@ -78,7 +79,8 @@ enum class Counter : std::uint16_t {
   limit_stall_timeout,
   limit_linger_timeout,
   limit_drain_size,
-  limit_in_flight,       // calls of one connection, or of the worker
+  limit_in_flight,  // calls of the worker
+  limit_in_flight_per_connection,
   limit_late_memory,     // what calls in flight may hold
   limit_frame_memory,    // frames of coroutines
   limit_readiness,       // descriptors that the kernel would not wait for
@@ -129,6 +131,7 @@ inline constexpr std::array counter_names = {
     std::string_view("events"),
     std::string_view("events_dropped"),
     std::string_view("events_coalesced"),
+    std::string_view("bad_events"),
     std::string_view("heartbeats"),
     std::string_view("connections"),
     std::string_view("head_size"),
@@ -154,6 +157,7 @@ inline constexpr std::array counter_names = {
     std::string_view("linger_timeout"),
     std::string_view("drain_size"),
     std::string_view("in_flight"),
+    std::string_view("in_flight_per_connection"),
     std::string_view("late_memory"),
     std::string_view("frame_memory"),
     std::string_view("readiness"),
@@ -164,6 +168,10 @@ inline constexpr std::array counter_names = {
     std::string_view("stream_queue"),
 };
 static_assert(counter_names.size() == counter_count, "each counter has a name");
+
+constexpr std::string_view counter_name(Counter counter) {
+  return counter_names[static_cast<std::size_t>(counter)];
+}
 
 // Thread: add() by the owning worker only, get() by anyone. A single writer needs no atomic
 // read-modify-write: a relaxed load and store are plain moves, and readers see whole values.

@@ -11,8 +11,10 @@ namespace ringrpc::base {
 
 void Notice::say(const char* format, ...) {
   const std::uint64_t now = monotonic_ns();
-  if (said_ns_ != 0 && now - said_ns_ < std::uint64_t{interval_s_} * 1'000'000'000) return;
-  said_ns_ = now;
+  std::uint64_t said = said_ns_.load(std::memory_order_relaxed);
+  if (said != 0 && now < said + std::uint64_t{interval_s_} * 1'000'000'000) return;
+  // Another thread may say one at the same time, and one is enough.
+  if (!said_ns_.compare_exchange_strong(said, now, std::memory_order_relaxed)) return;
   constexpr char name[] = "ringrpc: ";
   char line[512];
   std::size_t size = sizeof(name) - 1;

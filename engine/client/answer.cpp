@@ -23,8 +23,6 @@ thread_local std::exception_ptr kept_exception;
 // A span of scalars takes more than its text: 8 bytes for "1,".
 constexpr std::size_t scratch_factor = 8;
 
-bool is_structured(std::string_view json) { return json.starts_with('{') || json.starts_with('['); }
-
 }  // namespace
 
 namespace client {
@@ -41,7 +39,7 @@ Params encode_params(const fields::TypeInfo& type, const void* value) {
   Params params{.json = writer.take(), .valid = writer.writer().ok()};
   drop_line_ends(params.json);
   if (params.json == "null") params.json.clear();  // an empty optional
-  params.valid = params.valid && (params.json.empty() || is_structured(params.json));
+  params.valid = params.valid && (params.json.empty() || json::is_structured(params.json));
   return params;
 }
 
@@ -49,7 +47,7 @@ Params check_params(std::string_view json) {
   while (!json.empty() && std::strchr(" \t\r\n", json.front()) != nullptr) json.remove_prefix(1);
   Params params{.json = std::string(json), .valid = true};
   drop_line_ends(params.json);
-  params.valid = json.empty() || (is_structured(json) && json::is_one_value(json));
+  params.valid = json.empty() || (json::is_structured(json) && json::is_one_value(json));
   return params;
 }
 

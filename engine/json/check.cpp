@@ -40,4 +40,9 @@ bool is_one_value(std::string_view text) {
   return walk.at_end();
 }
 
+bool is_structured(std::string_view value) {
+  const std::size_t first = value.find_first_not_of(" \t\r\n");
+  return first != value.npos && (value[first] == '{' || value[first] == '[');
+}
+
 }  // namespace ringrpc::json

@@ -13,4 +13,7 @@ namespace ringrpc::json {
 // The same, byte by byte, slower and without an allocation: for raw text in results.
 [[gnu::noinline]] bool is_one_value(std::string_view text);
 
+// Returns: whether a value is an object or an array, as params are. Requires: it is JSON.
+bool is_structured(std::string_view value);
+
 }  // namespace ringrpc::json

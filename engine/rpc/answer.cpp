@@ -183,13 +183,14 @@ void Answerer::run(Message& message, const Envelope& envelope, const Method& met
   const bool wanted = is_answered(envelope, *message.rules);
   message.stats->count_start(method.slot);
   if (method.kind == MethodKind::cancel) return cancel(message, envelope, out);
+  base::Counter hit{};
   LateCall* const late =
       options_.late->open(envelope, method, origin, reader_.index(), *message.endpoint, wanted,
-                          message.status == ReadStatus::batch);
+                          message.status == ReadStatus::batch, hit);
   if (late == nullptr) {
     if (!wanted) return;
     separate(message, out);
-    refuse(message, ErrorCode::overloaded, envelope.id, out);
+    refuse(message, ErrorCode::overloaded, envelope.id, out, base::counter_name(hit));
     return;
   }
   message.late = true;
@@ -208,7 +209,9 @@ void Answerer::run(Message& message, const Envelope& envelope, const Method& met
 }
 
 void Answerer::add_late(Message& message, LateCall& call, JsonWriter& out) {
-  if (call.end != LateEnd::text) return add_error(message, error_of(call.end), call.id(), out);
+  if (call.end != LateEnd::text) {
+    return add_error(message, error_of(call.end), call.id(), out, call.limit_name());
+  }
   separate(message, out);
   const std::size_t begin = out.size();
   out.bytes(call.text());

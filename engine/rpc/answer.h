@@ -89,9 +89,10 @@ class Answerer {
   // Writes the reply of one of the message's calls that were answered later.
   void add_late(Message& message, LateCall& call, JsonWriter& out);
   // Writes an error in its place.
-  void add_error(Message& message, ErrorCode code, std::string_view id, JsonWriter& out) {
+  void add_error(Message& message, ErrorCode code, std::string_view id, JsonWriter& out,
+                 std::string_view reason = {}) {
     separate(message, out);
-    refuse(message, code, id, out);
+    refuse(message, code, id, out, reason);
   }
 
   // Ends the reply. Returns: what the transport has to know. Lifetime: that of the message.

@@ -51,6 +51,11 @@ Reply& LateCall::reply() {
   return *reply;
 }
 
+void LateCall::hits(base::Counter of) {
+  limit = of;
+  home.options().counters->add(of);
+}
+
 void LateCall::seal() {
   Reply& written = reply();
   over_memory = ReplyAccess::over_memory(written);

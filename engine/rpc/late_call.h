@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/base/counters.h"
 #include "engine/rpc/endpoint.h"
 #include "engine/rpc/errors.h"
 #include "engine/rpc/late_coroutine.h"
@@ -58,7 +59,7 @@ enum class LateEnd : std::uint8_t {
   threw,      // the handler left by an exception: -32603
   no_json,    // what was left is no JSON: -32603
   too_large,  // over reply_size_max, or over what late calls may hold: -31004
-  overloaded  // no room, for a job or for a coroutine's frame: -31001
+  overloaded  // no room where `limit` says: -31001
 };
 
 // Returns: the error that stands for an answer without a text.
@@ -95,11 +96,18 @@ struct LateCall : Post {
   [[nodiscard]] Call& call() { return *reinterpret_cast<Call*>(call_storage); }
   [[nodiscard]] std::string_view id() { return call().id(); }
 
+  // Counts a limit that ends the call as overloaded. Thread: the worker's.
+  void hits(base::Counter of);
+  // Returns: its name, which is the reason in the error; empty for one that ended otherwise.
+  [[nodiscard]] std::string_view limit_name() const {
+    return end == LateEnd::overloaded ? base::counter_name(limit) : std::string_view();
+  }
+
   // Begins a notification. Returns: what its params are written to; null when it is not to be made.
   // Thread: the owner's.
   Reply* begin_event(std::string_view method);
   // Ends and sends it. Thread: the owner's.
-  Sent end_event();
+  Sent end_event(std::string_view name);
   // Returns: whether half of the queue is free, and the notification fits that did not last time.
   // Thread: the owner's, or the worker's while the owner waits.
   [[nodiscard]] bool has_room() const;
@@ -121,7 +129,8 @@ struct LateCall : Post {
   bool told = false;    // somebody else has answered, or nobody is there to be answered
   bool linked = false;  // in its connection's list
   LateEnd end = LateEnd::dropped;
-  std::int32_t code = 0;  // of the error that the handler answered
+  base::Counter limit = base::Counter::limit_in_flight;  // see hits()
+  std::int32_t code = 0;                                 // of the error that the handler answered
   bool over_memory = false;
   LateWait wait;
   LateCoroutine coroutine;
@@ -135,6 +144,7 @@ struct LateCall : Post {
   // One that found no room, and is the next one when there is some. See coalesce().
   std::atomic<LateEvent*> latest{nullptr};
   LateEvent* event = nullptr;          // being written; the owner's
+  std::size_t params_begin = 0;        // where those of the one being written are; the owner's
   std::uint32_t refused_size = 0;      // of the last one, if it found no room; the owner's
   bool no_memory = false;              // there was none for the last one; the owner's
   LateEvent* waiting_first = nullptr;  // the worker's: they wait for room in the connection
@@ -171,6 +181,7 @@ struct LateCall : Post {
   }
   static bool grow(void* owner, JsonWriter& writer, std::size_t need);
   static bool grow_event(void* owner, JsonWriter& writer, std::size_t need);
+  Sent refuse(LateEvent* made, std::string_view name, bool too_large);
   Sent coalesce(LateEvent* made);
   Sent lose(LateEvent* made);
 };

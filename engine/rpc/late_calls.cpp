@@ -192,16 +192,18 @@ LateCall* LateCalls::place() {
 
 LateCall* LateCalls::open(const Envelope& envelope, const Method& method, const Origin& origin,
                           const json::Index& index, const Endpoint& endpoint, bool wanted,
-                          bool in_batch) {
+                          bool in_batch, base::Counter& hit) {
   Holder& holder = holders_[holder_];
   const bool room = holder.count < options_.calls_per_connection_max;
   LateCall* const call = room ? place() : nullptr;
   if (call == nullptr) {
-    options_.counters->add(base::Counter::limit_in_flight);
+    hit = room ? base::Counter::limit_in_flight : base::Counter::limit_in_flight_per_connection;
+    options_.counters->add(hit);
     return nullptr;
   }
   if (!copy(*call, envelope, origin, index, wanted)) {
-    options_.counters->add(base::Counter::limit_late_memory);
+    hit = base::Counter::limit_late_memory;
+    options_.counters->add(hit);
     call->next = free_;
     free_ = call;
     return nullptr;

@@ -33,7 +33,6 @@ namespace ringrpc::rpc {
 class LateCalls {
  public:
   using Options = LateOptions;
-
   // Fails: no memory; null then.
   static LateCalls* make(const Options& options, base::Status& status);
   // Nobody takes answers any more. What calls own goes when they are answered or dropped.
@@ -51,11 +50,11 @@ class LateCalls {
   // The call is no longer its connection's. Idempotent.
   void unlink(LateCall& call);
 
-  // Takes a place for a call and copies what it needs.
-  // Requires: the index is that of the envelope's message.
-  // Returns: null when there is no place or no memory, which is counted.
+  // Takes a place for a call and copies what it needs. Requires: the index of its own message.
+  // Returns: null when there is no place or no memory, which is counted; `hit` is the limit then.
   LateCall* open(const Envelope& envelope, const Method& method, const Origin& origin,
-                 const json::Index& index, const Endpoint& endpoint, bool wanted, bool in_batch);
+                 const json::Index& index, const Endpoint& endpoint, bool wanted, bool in_batch,
+                 base::Counter& hit);
   // Returns: what was posted next, in the order of the pushes; null for none.
   Post* take();
   [[nodiscard]] bool has_posts() const {
@@ -92,10 +91,11 @@ class LateCalls {
   // Hands an answer or an event over. Thread: any.
   void push(Post& post);
   // Counts an event that was not sent as it was made, or not made. Thread: any.
-  enum class Lost : std::uint8_t { dropped, coalesced, no_memory };
+  enum class Lost : std::uint8_t { dropped, coalesced, no_memory, invalid, too_large };
   void count_lost(Lost how) {
     lost_[static_cast<std::size_t>(how)].fetch_add(1, std::memory_order_relaxed);
   }
+  base::Notice& event_notice() { return event_notice_; }
   // A call's notifications have left its queue: whoever waits for room goes on when there is.
   void has_room(LateCall& call);
   // Blocks until there is room in a call's queue, or it is to stop. Returns: whether there is room.
@@ -178,6 +178,7 @@ class LateCalls {
   std::uint64_t now_ns_ = 0;
   FramePool frames_;
   base::Notice exception_notice_;
+  base::Notice event_notice_;
   bool closing_ = false;
   bool stopping_ = false;
   std::uint32_t tickets_ = 0;
@@ -190,9 +191,8 @@ class LateCalls {
   std::atomic<std::uint32_t> left_{0};
   std::atomic<bool> taking_apart_{false};
   alignas(64) std::atomic<std::size_t> memory_{0};
-  std::atomic<std::uint64_t> lost_[3] = {};  // until the worker counts them
-  // Threads that block for room.
-  std::atomic<std::uint32_t> blocked_{0};
+  std::atomic<std::uint64_t> lost_[5] = {};  // until the worker counts them
+  std::atomic<std::uint32_t> blocked_{0};    // threads that wait for room
   std::mutex room_mutex_;
   std::condition_variable room_changed_;
 };

@@ -16,7 +16,7 @@ namespace ringrpc {
 namespace rpc {
 void LateCalls::begin(LateCall& call, co::Promise* root) {
   if (root == nullptr) {
-    options_.counters->add(base::Counter::limit_frame_memory);
+    call.hits(base::Counter::limit_frame_memory);
     call.end = LateEnd::overloaded;
     push(call);
     return;
@@ -58,7 +58,7 @@ bool LateCalls::wait_for_job(LateCall& call, co::Promise& waiter, co::Job& job) 
   if (!begin_wait(call, waiter, CoWait::job)) return true;
   call.coroutine.job = &job;
   if (options_.blocking.submit(options_.blocking.state, call)) return true;
-  options_.counters->add(base::Counter::limit_blocking_queue);
+  call.hits(base::Counter::limit_blocking_queue);
   call.coroutine.job = nullptr;
   call.coroutine.wait = CoWait::nothing;
   call.coroutine.end = CoEnd::overloaded;
@@ -112,7 +112,7 @@ void LateCalls::is_ready(std::uint32_t place, std::uint32_t ticket, std::int32_t
   coroutine.ticket = 0;
   if (bits < 0) {
     // The kernel has no memory for it, or no descriptor.
-    options_.counters->add(base::Counter::limit_readiness);
+    call.hits(base::Counter::limit_readiness);
     coroutine.end = CoEnd::overloaded;
     coroutine.waiter = nullptr;
     end_wait(call, 0);
@@ -158,7 +158,7 @@ void LateCalls::end_coroutine(LateCall& call, const char* thrown) {
     exception_notice_.say("the handler of \"%s\" threw: %s", call.method->name.c_str(), thrown);
     call.end = LateEnd::threw;
   } else if (coroutine.run.refused) {
-    options_.counters->add(base::Counter::limit_frame_memory);
+    call.hits(base::Counter::limit_frame_memory);
     call.end = LateEnd::overloaded;
   } else if (coroutine.end == CoEnd::overloaded) {
     call.end = LateEnd::overloaded;

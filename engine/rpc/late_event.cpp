@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "engine/base/assert.h"
+#include "engine/json/check.h"
 #include "engine/rpc/late_calls.h"
+#include "engine/rpc/publication.h"
 
 namespace ringrpc {
 namespace rpc {
@@ -17,7 +19,7 @@ namespace {
 
 constexpr std::size_t event_capacity_min = 232;
 constexpr std::string_view event_begin = R"({"jsonrpc":"2.0","method":)";
-constexpr std::string_view params_begin = R"(,"params":)";
+constexpr std::string_view params_name = R"(,"params":)";
 
 LateEvent* make_event(LateCall& call, std::size_t capacity) {
   const std::size_t size = sizeof(LateEvent) + capacity;
@@ -31,6 +33,14 @@ LateEvent* make_event(LateCall& call, std::size_t capacity) {
 }
 
 }  // namespace
+
+void say_invalid(base::Notice& notice, std::string_view method, bool too_large) {
+  notice.say("the notification \"%.*s\" was not sent: %s", static_cast<int>(method.size()),
+             method.data(),
+             too_large ? "it is larger than reply_size_max"
+                       : "its params are no JSON object or array: NaN or infinity, an unknown enum "
+                         "value, another kind of value, a text that is no JSON");
+}
 
 void LateCall::free_event(LateEvent* freed) {
   if (freed == nullptr) return;
@@ -68,20 +78,20 @@ Reply* LateCall::begin_event(std::string_view name) {
   out->bytes(event_begin);
   out->begin_value();
   out->string(name);
-  out->bytes(params_begin);
+  out->bytes(params_name);
+  params_begin = out->size();
   out->begin_value();
   return new (event_storage) Reply(*out, true);
 }
 
-Sent LateCall::end_event() {
+Sent LateCall::end_event(std::string_view name) {
   JsonWriter& out = *reinterpret_cast<JsonWriter*>(event_writer_storage);
   const bool whole = out.complete();
   out.bytes("}");
   LateEvent* const made = std::exchange(event, nullptr);
   made->size = out.size();
-  if (!out.ok() || !whole) {
-    free_event(made);
-    return no_memory ? Sent::no_room : Sent::unwanted;
+  if (!out.ok() || !whole || !json::is_structured(made->view().substr(params_begin))) {
+    return refuse(made, name, out.overflowed());
   }
   const std::uint32_t size = static_cast<std::uint32_t>(made->size);
   // What waits behind the queue is older than this one, which replaces it however much room there
@@ -96,6 +106,15 @@ Sent LateCall::end_event() {
   }
   refused_size = size;
   return when_full == WhenFull::coalesce ? coalesce(made) : lose(made);
+}
+
+// What can never be sent is its sender's mistake.
+Sent LateCall::refuse(LateEvent* made, std::string_view name, bool too_large) {
+  free_event(made);
+  if (no_memory) return Sent::no_room;
+  home.count_lost(too_large ? LateCalls::Lost::too_large : LateCalls::Lost::invalid);
+  say_invalid(home.event_notice(), name, too_large);
+  return Sent::invalid;
 }
 
 // Keeps an event that found no room for when there is some. Returns: whether it is kept.
@@ -160,15 +179,16 @@ Sent Stream::send_event(rpc::LateCall& late, std::string_view method, const fiel
   Reply* const event = late.begin_event(method);
   if (event == nullptr) return refusal(late);
   event->encode(type, params);
-  return late.end_event();
+  return late.end_event(method);
 }
 
 Sent Stream::send_event(rpc::LateCall& late, std::string_view method,
                         std::string_view params_json) {
   Reply* const event = late.begin_event(method);
   if (event == nullptr) return refusal(late);
-  event->result().raw(params_json);
-  return late.end_event();
+  // Without params it is no whole notification.
+  if (json::is_one_value(params_json)) event->result().raw(params_json);
+  return late.end_event(method);
 }
 
 bool Stream::block(rpc::LateCall& late) { return late.home.wait_for_room(late); }

@@ -45,9 +45,9 @@ void LateCalls::run_wait(LateCall& call) {
 }
 
 void LateCalls::count_lost_events() {
-  constexpr base::Counter counters[] = {base::Counter::events_dropped,
-                                        base::Counter::events_coalesced,
-                                        base::Counter::limit_late_memory};
+  constexpr base::Counter counters[] = {
+      base::Counter::events_dropped, base::Counter::events_coalesced,
+      base::Counter::limit_late_memory, base::Counter::bad_events, base::Counter::limit_reply_size};
   static_assert(std::size(counters) == std::extent_v<decltype(lost_)>);
   for (std::size_t how = 0; how < std::size(counters); ++how) {
     if (lost_[how].load(std::memory_order_relaxed) == 0) continue;
@@ -107,7 +107,7 @@ std::uint32_t LateCalls::cancel(std::string_view id) {
 
 void LateCalls::submit(LateCall& call) {
   if (options_.blocking.submit(options_.blocking.state, call)) return;
-  options_.counters->add(base::Counter::limit_blocking_queue);
+  call.hits(base::Counter::limit_blocking_queue);
   call.end = LateEnd::overloaded;
   push(call);
 }

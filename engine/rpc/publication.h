@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/notice.h"
 #include "engine/rpc/late_call.h"
 
 namespace ringrpc::rpc {
@@ -33,5 +34,8 @@ struct Publication : Post {
   const std::string text;
   std::uint32_t kept = 0;  // by subscribers that have no room for it yet
 };
+
+// Says that a notification, of a call or of a feed, can never be sent.
+void say_invalid(base::Notice& notice, std::string_view method, bool too_large);
 
 }  // namespace ringrpc::rpc

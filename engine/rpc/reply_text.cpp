@@ -1,5 +1,7 @@
 #include "engine/rpc/reply_text.h"
 
+#include "engine/base/assert.h"
+
 namespace ringrpc::rpc {
 namespace {
 
@@ -11,12 +13,15 @@ void write_error(ErrorCode code, std::string_view id, bool with_id, JsonWriter& 
                  std::string_view reason) {
   out.bytes(error_begin);
   out.bytes(error_object(code));
-  if (!reason.empty()) {
+  if (code == ErrorCode::overloaded) {
+    RINGRPC_ASSERT(!reason.empty());
+    out.bytes(R"(,"data":{"reason":")");
+    out.bytes(reason);
+    out.bytes(R"(","retryAfterMs":1000})");
+  } else if (!reason.empty()) {
     out.bytes(R"(,"data":{"field":"","reason":")");
     out.bytes(reason);
     out.bytes("\"}");
-  } else if (code == ErrorCode::overloaded) {
-    out.bytes(R"(,"data":{"reason":"in_flight","retryAfterMs":1000})");
   } else if (code == ErrorCode::timed_out) {
     out.bytes(R"(,"data":{"reason":"deadline"})");
   }

@@ -44,7 +44,9 @@ inline constexpr std::string_view null_id(null_text, 4);
   out.advance(size);
 }
 
-// A whole reply that is an error of the engine. A reason becomes `data {field, reason}`.
+// A whole reply that is an error of the engine. A reason becomes `data {field, reason}`; that of
+// -31001 is the limit that was hit, by its name in the metrics, and has no field.
+// Requires: -31001 has one.
 void write_error(ErrorCode code, std::string_view id, bool with_id, JsonWriter& out,
                  std::string_view reason = {});
 

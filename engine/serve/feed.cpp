@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "engine/json/check.h"
 #include "engine/json/encode.h"
 #include "engine/rpc/late_calls.h"
 #include "engine/rpc/publication.h"
@@ -14,9 +15,9 @@ namespace {
 
 constexpr std::size_t text_size_first = 256;
 
-// Returns: a whole notification; empty when it is over the limit or no JSON.
+// Returns: a whole notification; empty when it is over the limit, or has params that are none.
 std::string notification(std::string_view method, const fields::TypeInfo& type, const void* params,
-                         std::size_t size_max) {
+                         std::size_t size_max, bool& too_large) {
   std::string text(text_size_first, '\0');
   for (;;) {
     JsonWriter out(text.data(), text.data() + text.size());
@@ -26,13 +27,15 @@ std::string notification(std::string_view method, const fields::TypeInfo& type, 
     out.member("method");
     out.string(method);
     out.member("params");
+    const std::size_t begin = out.size();
     json::encode(type, params, out);
     out.end_object();
-    if (out.ok() && out.complete()) {
+    if (out.ok() && out.complete() && json::is_structured(out.view().substr(begin))) {
       text.resize(out.size());
       return text;
     }
-    if (!out.overflowed() || text.size() >= size_max) return {};
+    too_large = out.overflowed() && text.size() >= size_max;
+    if (!out.overflowed() || too_large) return {};
     text.resize(std::min(2 * text.size(), size_max));
   }
 }
@@ -67,11 +70,12 @@ void Feed::unsubscribe(Stream stream, std::string_view topic) {
   stream.answer(found);
 }
 
-bool Feed::publish_encoded(std::string_view topic, std::string_view method,
+Sent Feed::publish_encoded(std::string_view topic, std::string_view method,
                            const fields::TypeInfo& type, const void* params) {
+  bool too_large = false;
   const std::string text =
-      notification(method, type, params, server_.impl_->options.reply_size_max);
-  if (text.empty()) return false;
+      notification(method, type, params, server_.impl_->options.reply_size_max, too_large);
+  if (text.empty()) return server_.impl_->shared.hub->refuse(method, too_large);
   return server_.impl_->shared.hub->publish({.feed = id_, .name = std::string(topic)}, text);
 }
 

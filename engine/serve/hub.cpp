@@ -17,8 +17,8 @@ void Hub::leave(const rpc::LateCalls* calls) {
   std::erase_if(listeners_, [calls](const Listener& one) { return one.calls == calls; });
 }
 
-bool Hub::publish(const rpc::TopicName& topic, std::string_view text) {
-  bool all = true;
+Sent Hub::publish(const rpc::TopicName& topic, std::string_view text) {
+  Sent sent = Sent::yes;
   std::lock_guard lock(mutex_);
   for (const Listener& one : listeners_) {
     // Relaxed: whoever subscribes at the same time may hear this one or not.
@@ -26,12 +26,21 @@ bool Hub::publish(const rpc::TopicName& topic, std::string_view text) {
     const std::size_t size = sizeof(rpc::Publication) + topic.name.size() + text.size();
     if (!one.calls->charge(size)) {
       one.calls->count_lost(rpc::LateCalls::Lost::dropped);
-      all = false;
+      sent = Sent::no_room;
       continue;
     }
     one.calls->push(*new rpc::Publication(topic, text));
   }
-  return all;
+  return sent;
+}
+
+Sent Hub::refuse(std::string_view method, bool too_large) {
+  {
+    std::lock_guard lock(mutex_);
+    counters_.add(too_large ? base::Counter::limit_reply_size : base::Counter::bad_events);
+  }
+  rpc::say_invalid(notice_, method, too_large);
+  return Sent::invalid;
 }
 
 }  // namespace ringrpc::serve

@@ -108,7 +108,7 @@ void LateDesk::finish(rpc::LateCall& call) {
     if (call.end == rpc::LateEnd::text) {
       tell(call, call.text(), {.has_body = true, .from_method = true, .error = call.code});
     } else {
-      tell_error(call, rpc::error_of(call.end));
+      tell_error(call, rpc::error_of(call.end), call.limit_name());
     }
   }
   calls_->release(call);
@@ -127,10 +127,10 @@ std::uint32_t LateDesk::time_out(rpc::LateCall& call) {
   return tells ? call.holder : no_connection;
 }
 
-void LateDesk::tell_error(rpc::LateCall& call, rpc::ErrorCode code) {
+void LateDesk::tell_error(rpc::LateCall& call, rpc::ErrorCode code, std::string_view reason) {
   char text[rpc::error_reply_size_max];
   JsonWriter out(text, text + sizeof(text));
-  rpc::write_error(code, call.id(), true, out);
+  rpc::write_error(code, call.id(), true, out, reason);
   RINGRPC_ASSERT(out.ok());
   tell(call, out.view(), {.has_body = true, .error = static_cast<std::int32_t>(code)});
 }
@@ -343,7 +343,7 @@ bool LateDesk::is_over(Connection& connection) {
   const std::uint32_t count = calls_->count(slot_of(connection));
   connection.calls = count != 0;
   const bool full = count >= most;
-  if (full) options_.counters->add(base::Counter::limit_in_flight);
+  if (full) options_.counters->add(base::Counter::limit_in_flight_per_connection);
   return full;
 }
 

@@ -113,7 +113,7 @@ class LateDesk {
   std::uint32_t deliver(rpc::LateCall& call);
   void finish(rpc::LateCall& call);
   void tell(rpc::LateCall& call, std::string_view text, const rpc::Outcome& outcome);
-  void tell_error(rpc::LateCall& call, rpc::ErrorCode code);
+  void tell_error(rpc::LateCall& call, rpc::ErrorCode code, std::string_view reason = {});
   bool add_reply(Exchange& exchange, rpc::LateCall& call, std::string_view text);
   bool add_text(Exchange& exchange, std::string_view text);
   bool complete(std::uint32_t place, std::string_view text, rpc::Outcome outcome);

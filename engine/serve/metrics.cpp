@@ -64,6 +64,7 @@ constexpr std::array plain = {
     Named{"ringrpc_events_total", Counter::events},
     Named{"ringrpc_events_dropped_total", Counter::events_dropped},
     Named{"ringrpc_events_coalesced_total", Counter::events_coalesced},
+    Named{"ringrpc_bad_events_total", Counter::bad_events},
     Named{"ringrpc_heartbeats_total", Counter::heartbeats},
 };
 constexpr std::size_t first_limit = static_cast<std::size_t>(Counter::limit_connections);
@@ -207,6 +208,9 @@ std::string Server::Impl::metrics() const {
   const std::vector<std::string> names = registry.slot_names();
   std::vector<EndpointSums> endpoint_sums(shared.mounts.size());
   for (EndpointSums& one : endpoint_sums) one.calls.resize(names.size());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    sums[i] = hub.counters().get(static_cast<Counter>(i));
+  }
   for_each_counted([&](const base::Counters& counters, const serve::Endpoints& endpoints) {
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += counters.get(static_cast<Counter>(i));
     for (std::size_t i = 0; i < endpoints.count(); ++i) endpoint_sums[i].add(*endpoints[i].stats);

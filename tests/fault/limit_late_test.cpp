@@ -43,6 +43,9 @@ std::string result(std::string_view value, std::string_view id = "1") {
 }
 constexpr std::string_view overloaded =
     R"({"jsonrpc":"2.0","error":{"code":-31001,"message":"Overloaded",)";
+std::string overloaded_by(std::string_view limit) {
+  return std::string(overloaded) + R"("data":{"reason":")" + std::string(limit) + "\"";
+}
 constexpr std::string_view too_large =
     R"({"jsonrpc":"2.0","error":{"code":-31004,"message":"Reply too large",)";
 
@@ -113,13 +116,13 @@ TEST(LimitLateTest, CallsInFlightAreHeldToInFlightMax) {
     EXPECT_EQ(peers.gauges().in_flight, static_cast<std::uint32_t>(i + 1));
   }
   EXPECT_EQ(peers.counted(Counter::limit_in_flight), 0u);
-  EXPECT_TRUE(peers.say(clients[0], hold("x")).starts_with(overloaded));
+  EXPECT_TRUE(peers.say(clients[0], hold("x")).starts_with(overloaded_by("in_flight")));
   EXPECT_EQ(peers.counted(Counter::limit_in_flight), 1u);
   EXPECT_EQ(peers.gauges().in_flight, 3u);
   peers.release("1");
   EXPECT_EQ(peers.hear(clients[1]), result("0"));
   EXPECT_EQ(peers.say(clients[0], hold("x")), "");
-  EXPECT_TRUE(peers.say(clients[1], hold("y")).starts_with(overloaded));
+  EXPECT_TRUE(peers.say(clients[1], hold("y")).starts_with(overloaded_by("in_flight")));
   EXPECT_EQ(peers.counted(Counter::limit_in_flight), 2u);
 }
 
@@ -153,7 +156,8 @@ TEST(LimitLateTest, InABatchOneTooManyIsRefused) {
     EXPECT_EQ(peers.say(client, batch + "]"), "");
     for (int i = 0; i < std::min(count, most); ++i) peers.release(std::to_string(i));
     const std::string heard = peers.hear(client);
-    EXPECT_EQ(heard.find(overloaded) != heard.npos, count > most) << heard;
+    const std::string refused = overloaded_by("in_flight_per_connection");
+    EXPECT_EQ(heard.find(refused) != heard.npos, count > most) << heard;
     peers.leave(client);
   }
 }
@@ -203,7 +207,7 @@ TEST(LimitLateTest, WhatARequestTakesIsHeldToLateMemorySizeMax) {
     Peers peers(late("late_memory_size_max", most));
     const ClientId client = peers.open();
     const std::string heard = peers.say(client, large);
-    EXPECT_EQ(heard.starts_with(overloaded), most < size) << heard;
+    EXPECT_EQ(heard.starts_with(overloaded_by("late_memory")), most < size) << heard;
     EXPECT_EQ(heard.empty(), most >= size) << heard;
     EXPECT_EQ(peers.counted(Counter::limit_late_memory), most < size ? 1u : 0u);
     // One that takes nothing beside its place has room in any case.
@@ -425,12 +429,12 @@ TEST(LimitLateTest, FramesAreHeldToFrameMemorySizeMax) {
   for (std::uint32_t i = each + 1; i < 2 * each; ++i) ASSERT_EQ(peers.say(client, waits(i)), "");
   EXPECT_EQ(peers.gauges().frame_bytes, 2 * chunk);
   EXPECT_EQ(peers.counted(Counter::limit_frame_memory), 0u);
-  EXPECT_TRUE(peers.say(client, waits(9999)).starts_with(overloaded));
+  EXPECT_TRUE(peers.say(client, waits(9999)).starts_with(overloaded_by("frame_memory")));
   EXPECT_EQ(peers.counted(Counter::limit_frame_memory), 1u);
   EXPECT_NE(peers.say(client, call("rpc.cancel", R"({"id":5})", "")).find("-31006"),
             std::string::npos);
   EXPECT_EQ(peers.say(client, waits(5)), "");
-  EXPECT_TRUE(peers.say(client, waits(9999)).starts_with(overloaded));
+  EXPECT_TRUE(peers.say(client, waits(9999)).starts_with(overloaded_by("frame_memory")));
 }
 
 }  // namespace ringrpc::testing

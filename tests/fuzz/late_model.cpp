@@ -144,7 +144,7 @@ void LateMethods::add(rpc::Registry& registry) {
     feed_.unsubscribe(std::move(stream), in.topic);
   });
   testing::add_method(registry, "publish", [this](const Topic& in) {
-    return feed_.publish(in.topic, "published", Published{in.topic, ++serial_});
+    return feed_.publish(in.topic, "published", Published{in.topic, ++serial_}) == Sent::yes;
   });
 }
 

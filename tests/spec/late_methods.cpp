@@ -78,6 +78,8 @@ class Held {
         return "no room";
       case Sent::unwanted:
         return "unwanted";
+      case Sent::invalid:
+        return "invalid";
       case Sent::stopped:
         break;
     }

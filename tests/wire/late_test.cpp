@@ -334,7 +334,7 @@ class Feeds : public Late {
     std::string heard;
     std::uint64_t held_max = 0;
     for (std::size_t i = 0; i < total / piece; ++i) {
-      ASSERT_TRUE(feed.publish("t", "e", std::vector<std::string>{value})) << i;
+      ASSERT_EQ(feed.publish("t", "e", std::vector<std::string>{value}), Sent::yes) << i;
       // The reader reads each before the next one is made, so it misses none.
       std::size_t end = 0;
       while ((end = heard.find(R"(x"]})", end < 4 ? 0 : end - 4)) == heard.npos) {

@@ -93,7 +93,8 @@ void add_feed(ringrpc::Server& server) {
     feed->unsubscribe(std::move(stream), in.topic);
   });
   server.method("feed.publish", [feed](const Publish& in) {
-    return feed->publish(in.topic, "feed.event", FeedEvent{.topic = in.topic, .value = in.value});
+    const FeedEvent event{.topic = in.topic, .value = in.value};
+    return feed->publish(in.topic, "feed.event", event) == ringrpc::Sent::yes;
   });
 }
 

@@ -45,7 +45,8 @@ class [[nodiscard]] Room {
 };
 
 // One notification, which waits for room where the policy is to wait. Gives what became of it:
-// Sent::no_room where another policy has decided, or there was no memory for it (10 ms later).
+// Sent::no_room where another policy has decided, or there was no memory for it (10 ms later);
+// Sent::invalid, at once, where it cannot be sent at all (stream.h).
 class [[nodiscard]] Send {
  public:
   // Null for params that are JSON already.
@@ -94,7 +95,8 @@ class CoStream {
   // Returns: whether the peer takes notifications at all.
   [[nodiscard]] bool open() const { return Stream::is_open(late()); }
 
-  // Sends a notification, without waiting, with params of a reflected type or that are JSON.
+  // Sends a notification, without waiting, with params of a reflected type or that are JSON, which
+  // is checked: what is no object or array is Sent::invalid, as stream.h tells.
   template <class P>
   Sent notify(std::string_view method, const P& params) const {
     return Stream::send_event(late(), method, fields::type_of<P>(), &params);

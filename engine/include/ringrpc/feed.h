@@ -50,19 +50,20 @@ class Feed {
   void unsubscribe(Stream stream, std::string_view topic);
 
   // Sends a notification to every subscriber of a topic, in the order of the calls of publish().
-  // Returns: false when a worker's memory for what waits is used up: its subscribers miss this one,
-  //          which is counted, and the caller had better slow down.
+  // Returns: Sent::no_room when a worker's memory for what waits is used up: its subscribers miss
+  //          this one, which is counted, and the caller had better slow down. Sent::invalid as for
+  //          Stream::notify(): nobody hears it. Otherwise Sent::yes, also when nobody listens.
   template <class P>
-  bool publish(std::string_view topic, std::string_view method, const P& params) {
+  Sent publish(std::string_view topic, std::string_view method, const P& params) {
     return publish_encoded(topic, method, fields::type_of<P>(), &params);
   }
   // The same with params that are JSON already, which is checked.
-  bool publish_json(std::string_view topic, std::string_view method, std::string_view params_json) {
+  Sent publish_json(std::string_view topic, std::string_view method, std::string_view params_json) {
     return publish(topic, method, Json(params_json));
   }
 
  private:
-  bool publish_encoded(std::string_view topic, std::string_view method,
+  Sent publish_encoded(std::string_view topic, std::string_view method,
                        const fields::TypeInfo& type, const void* params);
 
   Server& server_;

@@ -30,6 +30,7 @@ enum class Sent : std::uint8_t {
   yes,       // it leaves behind those before it
   no_room,   // not sent: the peer reads too slowly, or nobody has read what was sent before
   unwanted,  // not sent: this peer takes no notifications for this call
+  invalid,   // not sent, now or later: it cannot be encoded, or is over reply_size_max; counted
   stopped    // not sent: the call is to stop
 };
 
@@ -57,7 +58,10 @@ class Stream : public Deferred {
   // Returns: whether the peer takes notifications at all.
   [[nodiscard]] bool open() const { return is_open(late()); }
 
-  // Sends a notification with params of a reflected type, or with params that are JSON already.
+  // Sends a notification with params of a reflected type, or with params that are JSON already,
+  // which is checked byte by byte. Params are one object or array, as JSON-RPC has them: whatever
+  // else the value or the text is, NaN inside it, or a notification over reply_size_max, is
+  // Sent::invalid, counted (ringrpc_bad_events_total, limit="reply_size"), and said on stderr.
   template <class P>
   Sent notify(std::string_view method, const P& params) {
     return send_event(late(), method, fields::type_of<P>(), &params);

@@ -37,9 +37,10 @@ std::string result(std::string_view value) {
 
 const std::string internal_error =
     R"({"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":1})";
-const std::string overloaded =
-    R"({"jsonrpc":"2.0","error":{"code":-31001,"message":"Overloaded","data":)"
-    R"({"reason":"in_flight","retryAfterMs":1000}},"id":1})";
+std::string overloaded(std::string_view limit) {
+  return R"({"jsonrpc":"2.0","error":{"code":-31001,"message":"Overloaded","data":{"reason":")" +
+         std::string(limit) + R"(","retryAfterMs":1000}},"id":1})";
+}
 const std::string timed_out = R"({"jsonrpc":"2.0","error":{"code":-31003,"message":"Timed out",)"
                               R"("data":{"reason":"deadline"}},"id":1})";
 
@@ -284,7 +285,7 @@ TEST(Coroutine, OneTooManyForThePoolIsRefused) {
   }
   // A notification waits in the queue without its caller.
   EXPECT_EQ(call(server, R"({"jsonrpc":"2.0","method":"block"})"), "");
-  EXPECT_EQ(call(server, request("block")), overloaded);
+  EXPECT_EQ(call(server, request("block")), overloaded("blocking_queue"));
   EXPECT_EQ(limit_hits(server, "blocking_queue"), 1u);
   {
     std::lock_guard lock(mutex);
@@ -320,9 +321,10 @@ TEST(Coroutine, OneTooManyForTheFramesIsRefused) {
   std::string batch = "[" + one;
   for (int i = 0; i < 8; ++i) batch += "," + one;
   const std::string reply = call(server, batch + "]");
-  EXPECT_TRUE(reply.starts_with("[" + overloaded + "," + overloaded)) << reply;
+  const std::string refused = overloaded("frame_memory");
+  EXPECT_TRUE(reply.starts_with("[" + refused + "," + refused)) << reply;
   EXPECT_EQ(limit_hits(server, "frame_memory"), 2u);
-  EXPECT_EQ(call(server, request("nested")), overloaded);
+  EXPECT_EQ(call(server, request("nested")), refused);
   EXPECT_EQ(alive, 0);
   EXPECT_EQ(limit_hits(server, "frame_memory"), 3u);
   EXPECT_EQ(call(server, request("large")), result("3"));
@@ -387,7 +389,7 @@ TEST(Coroutine, OneThatIsMadeWhereNoCallRunsHasNoMemory) {
         co_await call.offload([] { return Co<std::unique_ptr<int>>(owned(1)); });
     co_return *co_await std::move(made);
   });
-  EXPECT_EQ(call(server, request("elsewhere")), overloaded);
+  EXPECT_EQ(call(server, request("elsewhere")), overloaded("frame_memory"));
 }
 
 TEST(Coroutine, DescriptorsAreWaitedForWithoutALoop) {

@@ -3,6 +3,7 @@
 // other threads answer, drop, or outlive the server.
 
 #include <gtest/gtest.h>
+#include <ringrpc/limits.h>
 #include <ringrpc/server.h>
 
 #include <atomic>
@@ -313,9 +314,39 @@ TEST(Late, OneCallTooManyIsRefusedBeforeItsHandler) {
   EXPECT_EQ(started, 2);
   EXPECT_EQ(reply,
             R"([{"jsonrpc":"2.0","error":{"code":-31001,"message":"Overloaded","data":)"
-            R"({"reason":"in_flight","retryAfterMs":1000}},"id":1},)"
+            R"({"reason":"in_flight_per_connection","retryAfterMs":1000}},"id":1},)"
             R"({"jsonrpc":"2.0","result":null,"id":1},{"jsonrpc":"2.0","result":null,"id":1}])");
+  EXPECT_EQ(limit_hits(server, "in_flight_per_connection"), 1u);
+  EXPECT_EQ(limit_hits(server, "in_flight"), 0u);
+}
+
+// The reason in an error's data is the name that the limit has in the metrics.
+TEST(Late, OneCallTooManyOfAWorkerIsRefusedForAReasonOfItsOwn) {
+  Options options = no_listener();
+  options.in_flight_max = 1;
+  Server server(options);
+  server.method("wait", [](Deferred reply) {
+    std::move(reply).after(1, [](Deferred woken) { woken.answer(); });
+  });
+  const std::string reply = call(server, "[" + request("wait") + "," + request("wait") + "]");
+  EXPECT_EQ(reply, R"([{"jsonrpc":"2.0","error":{"code":-31001,"message":"Overloaded","data":)"
+                   R"({"reason":"in_flight","retryAfterMs":1000}},"id":1},)"
+                   R"({"jsonrpc":"2.0","result":null,"id":1}])");
   EXPECT_EQ(limit_hits(server, "in_flight"), 1u);
+  EXPECT_EQ(limit_hits(server, "in_flight_per_connection"), 0u);
+}
+
+TEST(Late, ParamsThatFindNoMemoryAreRefusedForThatReason) {
+  Options options = no_listener();
+  options.late_memory_size_max = limits::late_memory_size_max_min;
+  Server server(options);
+  server.method("wait", [](Deferred reply) { reply.answer(); });
+  const std::string large = "[\"" + std::string(limits::late_memory_size_max_min, 'x') + "\"]";
+  EXPECT_EQ(call(server, request("wait", large)),
+            R"({"jsonrpc":"2.0","error":{"code":-31001,"message":"Overloaded","data":)"
+            R"({"reason":"late_memory","retryAfterMs":1000}},"id":1})");
+  EXPECT_EQ(limit_hits(server, "late_memory"), 1u);
+  EXPECT_EQ(call(server, request("wait")), R"({"jsonrpc":"2.0","result":null,"id":1})");
 }
 
 TEST(Late, RepliesOverTheLimitAreErrors) {
@@ -404,7 +435,7 @@ TEST(Late, BlockingHandlersRunElsewhereAndOneTooManyIsRefused) {
   EXPECT_EQ(call(server, R"({"jsonrpc":"2.0","method":"block"})"), "");
   EXPECT_EQ(call(server, request("block", "{}")),
             R"({"jsonrpc":"2.0","error":{"code":-31001,"message":"Overloaded","data":)"
-            R"({"reason":"in_flight","retryAfterMs":1000}},"id":1})");
+            R"({"reason":"blocking_queue","retryAfterMs":1000}},"id":1})");
   EXPECT_EQ(limit_hits(server, "blocking_queue"), 1u);
   {
     std::lock_guard lock(mutex);
