@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <new>
 
 #include "engine/base/assert.h"
@@ -41,7 +42,7 @@ base::Status LateDesk::start(rpc::LateCalls::Options options) {
 void LateDesk::close() {
   if (calls_ == nullptr) return;
   if (options_.hub != nullptr) options_.hub->leave(calls_);
-  if (fan_ != nullptr) end_fan();
+  drop_published();
   // A forced end leaves connections.
   const std::uint32_t connections = calls_->options().connections_max;
   for (std::uint32_t slot = 0; slot < connections; ++slot) {
@@ -58,12 +59,27 @@ void LateDesk::close() {
   calls_ = nullptr;
 }
 
-std::uint32_t LateDesk::next(std::uint64_t now_ns, bool stopping) {
+void LateDesk::begin_delivery(bool stopping, bool again) {
   stopping_ = stopping;
+  again_ = again;
+  fan_waits_ = false;
+  // Who stops may not come to another turn.
+  each_left_ =
+      stopping ? std::numeric_limits<std::int64_t>::max() : limits::published_each_turn_max;
+  turn_left_ = stopping ? std::numeric_limits<std::int64_t>::max() : limits::published_turn_max;
+}
+
+std::uint32_t LateDesk::next(std::uint64_t now_ns) {
+  if (starved_ && retry_ns_ == 0) {
+    retry_ns_ = now_ns + limits::stream_memory_retry_ms * std::uint64_t{1'000'000};
+  }
   for (;;) {
+    while (fan_ == nullptr && published_first_ != nullptr && each_left_ > 0) begin_fan();
     std::uint32_t slot = no_connection;
-    if (fan_ != nullptr) {
+    if (fan_ != nullptr && turn_left_ > 0 && !fan_waits_) {
       slot = fan_out();
+    } else if (retry_ns_ != 0 && now_ns >= retry_ns_) {
+      slot = retry();
     } else if (rpc::LateCall* late = calls_->expire(now_ns)) {
       slot = time_out(*late);
     } else if (rpc::Post* post = calls_->take()) {
@@ -80,7 +96,7 @@ std::uint32_t LateDesk::deliver(rpc::Post& post) {
     case rpc::PostKind::event:
       return deliver(static_cast<rpc::LateEvent&>(post));
     case rpc::PostKind::publication:
-      begin_fan(static_cast<rpc::Publication&>(post));
+      add_published(static_cast<rpc::Publication&>(post));
       return no_connection;
     case rpc::PostKind::answer:
       break;

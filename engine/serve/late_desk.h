@@ -69,9 +69,19 @@ class LateDesk {
   bool park(Connection& connection, const rpc::Message& message, const Request& request,
             OpenReply& reply);
 
+  // A turn delivers, maybe again: then sends of this turn may be under way.
+  void begin_delivery(bool stopping, bool again);
   // Runs what is due, or takes one answer and puts it where it belongs.
   // Returns: a connection that has something to do, no_connection when nothing is left.
-  std::uint32_t next(std::uint64_t now_ns, bool stopping);
+  std::uint32_t next(std::uint64_t now_ns);
+  // Returns: whether the next turn has something to do, whatever comes; else when, 0 for never.
+  [[nodiscard]] bool has_more() const {
+    return calls_->has_posts() || fan_ != nullptr || published_first_ != nullptr;
+  }
+  [[nodiscard]] std::uint64_t next_ns() const {
+    const std::uint64_t due_ns = calls_->next_ns();
+    return retry_ns_ == 0 || (due_ns != 0 && due_ns < retry_ns_) ? due_ns : retry_ns_;
+  }
 
   // The connection is gone: its calls are asked to stop, and what they answer will be dropped.
   void abandon(Connection& connection);
@@ -135,6 +145,8 @@ class LateDesk {
   void forget(rpc::LateEvent& event);
   void drop_events(rpc::LateCall& call);
   bool has_room(const Connection& connection, const rpc::LateCall* call) const;
+  bool has_memory(std::size_t size) const;
+  std::uint32_t retry();
   bool pump(rpc::LateCall& call, Connection& connection);
   void write(rpc::LateCall& call, Connection& connection, std::string_view text);
   bool begin(Exchange& exchange, Connection& connection);
@@ -149,8 +161,12 @@ class LateDesk {
   void drop_subscriptions(std::uint32_t connection, const rpc::LateCall* stream);
   void keep(Subscription& one, rpc::Publication* publication);
   void free_unkept(rpc::Publication* publication);
-  void begin_fan(rpc::Publication& publication);
+  void add_published(rpc::Publication& publication);
+  void begin_fan();
   void end_fan();
+  void drop_published();
+  // Returns: whether a subscriber's peer may not have been offered yet what is unsent.
+  [[nodiscard]] bool is_unproved(const Connection& connection) const;
   std::uint32_t fan_out();
   void find_no_room(Subscription& one, Connection& connection);
   void tell(Subscription& one, Connection& connection, std::string_view text);
@@ -161,10 +177,23 @@ class LateDesk {
   Exchanges exchanges_;
   base::ZeroedArray<ExchangeList> lists_;  // by connection
   Subscriptions subscriptions_;
+  // Publications in order, through next_post; all of them only while somebody listens.
+  rpc::Publication* published_first_ = nullptr;
+  rpc::Publication* published_last_ = nullptr;
   rpc::Publication* fan_ = nullptr;  // is being given to its subscribers
   std::uint32_t fan_next_ = no_subscription;
   std::uint32_t streams_ = 0;
   bool stopping_ = false;
+  // Of this delivery: whether it is the turn's second; whether the fan waits for the next turn; the
+  // bytes that may still be given to each subscriber, and to all.
+  bool again_ = false;
+  bool fan_waits_ = false;
+  std::int64_t each_left_ = 0;
+  std::int64_t turn_left_ = 0;
+  // Notifications that wait for memory, with nothing unsent before them, are looked at again.
+  bool starved_ = false;
+  std::uint64_t retry_ns_ = 0;    // when; 0: none waits
+  std::uint32_t retry_slot_ = 0;  // the next one
 };
 
 }  // namespace ringrpc::serve

@@ -20,7 +20,7 @@ std::uint32_t LateDesk::deliver(rpc::LateEvent& event) {
   Connection& connection = options_.connections[slot];
   if (event.closes) {
     options_.counters->add(base::Counter::limit_stream_queue);
-    connection.broken = true;
+    connection.too_slow = true;
   }
   if (event.size == 0) {
     forget(event);
@@ -28,7 +28,7 @@ std::uint32_t LateDesk::deliver(rpc::LateEvent& event) {
     (call.waiting_last != nullptr ? call.waiting_last->next : call.waiting_first) = &event;
     call.waiting_last = &event;
   }
-  if (!connection.broken) pump(call, connection);
+  if (!connection.broken && !connection.too_slow) pump(call, connection);
   return slot;
 }
 
@@ -59,11 +59,34 @@ bool LateDesk::has_room(const Connection& connection, const rpc::LateCall* call)
   return before <= limits::unsent_size_max;
 }
 
+// Returns: whether there is memory for a notification, and for the head of its stream.
+bool LateDesk::has_memory(std::size_t size) const {
+  return options_.outbox->takes_notice(size + 2 * std::size_t{reply_room_min});
+}
+
+// Gives one more of the notifications that wait for memory what there is.
+// Returns: its connection; none when that was the last one.
+std::uint32_t LateDesk::retry() {
+  if (retry_slot_ == 0) starved_ = false;
+  while (retry_slot_ != calls_->options().connections_max) {
+    Connection& connection = options_.connections[retry_slot_++];
+    if (connection.state == ConnectionState::free || !connection.wants_room) continue;
+    if (connection.broken || !connection.out.empty()) continue;
+    pump(connection);
+    return slot_of(connection);
+  }
+  retry_slot_ = 0;
+  retry_ns_ = 0;
+  return no_connection;
+}
+
 // Returns: whether nothing of the call waits any more.
 bool LateDesk::pump(rpc::LateCall& call, Connection& connection) {
   for (;;) {
     while (rpc::LateEvent* event = call.waiting_first) {
-      if (!has_room(connection, &call)) {
+      const bool has = has_memory(event->size);
+      if (!has && connection.out.empty()) starved_ = true;
+      if (!has || !has_room(connection, &call)) {
         connection.wants_room = true;
         return false;
       }
@@ -98,6 +121,7 @@ void LateDesk::pump(Connection& connection) {
 // Puts one message on the connection.
 void LateDesk::write(rpc::LateCall& call, Connection& connection, std::string_view text) {
   options_.counters->add(base::Counter::events);
+  const Outbox::Notice notice(*options_.outbox);
   if (connection.protocol != Protocol::http) {
     const bool ok = options_.responder->answer_later(connection.out, {.has_body = true},
                                                      {.protocol = connection.protocol}, text);

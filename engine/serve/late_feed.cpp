@@ -1,5 +1,7 @@
 // The desk's part of publications: from a worker's queue to the subscribers' connections.
 
+#include <ringrpc/limits.h>
+
 #include <utility>
 
 #include "engine/base/assert.h"
@@ -34,6 +36,7 @@ void LateDesk::drop_subscription(std::uint32_t place) {
   if (fan_next_ == place) fan_next_ = subscriptions_[place].next_of_topic;
   keep(subscriptions_[place], nullptr);
   subscriptions_.remove(place);
+  if (subscriptions_.taken() == 0) drop_published();
 }
 
 // Lets a subscription keep that publication in place of the one that it kept.
@@ -60,24 +63,66 @@ void LateDesk::drop_subscriptions(std::uint32_t connection, const rpc::LateCall*
   }
 }
 
-void LateDesk::begin_fan(rpc::Publication& publication) {
-  RINGRPC_ASSERT(fan_ == nullptr);
-  fan_ = &publication;
-  fan_next_ = subscriptions_.first_of(publication.topic);
-  if (fan_next_ == no_subscription) end_fan();
+// It is given to its subscribers when those before it have been.
+void LateDesk::add_published(rpc::Publication& publication) {
+  if (subscriptions_.taken() == 0) return free_unkept(&publication);
+  publication.next_post.store(nullptr, std::memory_order_relaxed);
+  if (published_first_ == nullptr) {
+    published_first_ = &publication;
+  } else {
+    published_last_->next_post.store(&publication, std::memory_order_relaxed);
+  }
+  published_last_ = &publication;
+}
+
+void LateDesk::begin_fan() {
+  RINGRPC_ASSERT(fan_ == nullptr && published_first_ != nullptr);
+  fan_ = published_first_;
+  published_first_ =
+      static_cast<rpc::Publication*>(fan_->next_post.load(std::memory_order_relaxed));
+  fan_next_ = subscriptions_.first_of(fan_->topic);
+  if (fan_next_ == no_subscription) return end_fan();
+  each_left_ -= static_cast<std::int64_t>(fan_->text.size());
+}
+
+// Nobody listens any more.
+void LateDesk::drop_published() {
+  if (fan_ != nullptr) end_fan();
+  while (rpc::Publication* const first = published_first_) {
+    published_first_ =
+        static_cast<rpc::Publication*>(first->next_post.load(std::memory_order_relaxed));
+    free_unkept(first);
+  }
 }
 
 void LateDesk::end_fan() { free_unkept(std::exchange(fan_, nullptr)); }
 
+// What an earlier turn has sent and is still unsent, its peer does not read. What has never been
+// sent, or goes on because its peer has taken some, says nothing of it before the next turn.
+bool LateDesk::is_unproved(const Connection& connection) const {
+  if (stopping_ || connection.out.size <= limits::unsent_size_max) return false;
+  return again_ || !connection.sending;
+}
+
 // Gives what is being published to one more of its subscribers. Returns: whose connection it is.
 std::uint32_t LateDesk::fan_out() {
+  if (fan_next_ == no_subscription) {
+    end_fan();  // The last ones have left meanwhile.
+    return no_connection;
+  }
   Subscription& one = subscriptions_[fan_next_];
-  fan_next_ = one.next_of_topic;
   Connection& connection = options_.connections[one.connection];
   const std::uint32_t slot = one.connection;
+  const bool is_first = one.latest == nullptr && !connection.broken;
+  if (is_first && is_unproved(connection)) {
+    fan_waits_ = true;
+    return slot;
+  }
+  fan_next_ = one.next_of_topic;
   if (connection.broken) {
     options_.counters->add(base::Counter::events_dropped);
-  } else if (one.latest == nullptr && has_room(connection, one.stream)) {
+  } else if (is_first && has_room(connection, one.stream) && has_memory(fan_->text.size())) {
+    turn_left_ -= static_cast<std::int64_t>(fan_->text.size());
     tell(one, connection, fan_->text);
   } else {
     find_no_room(one, connection);
@@ -89,11 +134,12 @@ std::uint32_t LateDesk::fan_out() {
 void LateDesk::find_no_room(Subscription& one, Connection& connection) {
   if (one.when_full == WhenFull::close) {
     options_.counters->add(base::Counter::limit_stream_queue);
-    connection.broken = true;
+    connection.too_slow = true;
   } else if (one.when_full == WhenFull::coalesce) {
     if (one.latest != nullptr) options_.counters->add(base::Counter::events_coalesced);
     keep(one, fan_);
     connection.wants_room = true;
+    if (connection.out.empty()) starved_ = true;
   } else {
     options_.counters->add(base::Counter::events_dropped);
   }
@@ -102,6 +148,7 @@ void LateDesk::find_no_room(Subscription& one, Connection& connection) {
 void LateDesk::tell(Subscription& one, Connection& connection, std::string_view text) {
   if (one.stream != nullptr) return write(*one.stream, connection, text);
   options_.counters->add(base::Counter::events);
+  const Outbox::Notice notice(*options_.outbox);
   const bool ok = options_.responder->answer_later(connection.out, {.has_body = true},
                                                    {.protocol = connection.protocol}, text);
   if (!ok) fail(connection);
@@ -113,7 +160,9 @@ bool LateDesk::pump_subscriptions(Connection& connection) {
        place = subscriptions_[place].next_of_connection) {
     Subscription& one = subscriptions_[place];
     if (one.latest == nullptr) continue;
-    if (!has_room(connection, one.stream)) return false;
+    const bool has = has_memory(one.latest->text.size());
+    if (!has && connection.out.empty()) starved_ = true;
+    if (!has || !has_room(connection, one.stream)) return false;
     tell(one, connection, one.latest->text);
     keep(one, nullptr);
   }

@@ -84,11 +84,12 @@ Outbox::Room Outbox::grow(char* begin, std::uint32_t used, std::size_t size) {
   const std::size_t limit =
       whole_pages(std::size_t{options_.reply_size_max} + limits::reply_overhead_max);
   const std::size_t bytes = whole_pages(std::max(size, std::min(limit, pending_.size * 2)));
-  if (bytes > limit || bytes_mapped_ - pending_.size + bytes > options_.mapped_max) return {};
+  if (bytes > limit || !may_map(bytes - pending_.size)) return {};
   if (mapped) {
     void* moved = mremap(pending_.data, pending_.size, bytes, MREMAP_MAYMOVE);
     if (moved == MAP_FAILED) return {};
     bytes_mapped_ += bytes - pending_.size;
+    if (notice_) notices_mapped_ += bytes - pending_.size;
     pending_ = {static_cast<char*>(moved), bytes};
   } else {
     char* data = map_bytes(bytes);
@@ -96,9 +97,22 @@ Outbox::Room Outbox::grow(char* begin, std::uint32_t used, std::size_t size) {
     std::memcpy(data, begin, used);
     bytes_copied_ += used;
     bytes_mapped_ += bytes;
+    if (notice_) notices_mapped_ += bytes;
     pending_ = {data, bytes};
   }
   return {pending_.data, pending_.data + pending_.size};
+}
+
+bool Outbox::takes_notice(std::size_t size) const {
+  const bool in_slab = size <= options_.slab_size &&
+                       (static_cast<std::size_t>(slab_end_ - top_) >= size || !free_slabs_.empty());
+  if (in_slab) return true;
+  // As grow() would map it, in two steps when it begins without a slab.
+  const std::size_t bytes = whole_pages(std::max(size, 2 * page_size));
+  const std::size_t notices_max = options_.mapped_max / limits::large_notices_share;
+  // There is no use in waiting for what there will never be: whoever writes it will see.
+  if (bytes > notices_max) return true;
+  return notices_mapped_ + bytes <= notices_max && bytes_mapped_ + bytes <= options_.mapped_max;
 }
 
 bool Outbox::commit_slow(OutList& list, char* begin, std::uint32_t size) {
@@ -113,6 +127,7 @@ bool Outbox::commit_slow(OutList& list, char* begin, std::uint32_t size) {
   segment = Segment{.data = begin, .size = size};
   if (begin == pending_.data) {
     segment.mapping_size = pending_.size;
+    segment.is_notice = notice_;
     pending_ = {};
   } else {
     RINGRPC_ASSERT(begin == top_);
@@ -150,13 +165,14 @@ bool Outbox::replace_last(OutList& list, std::uint32_t old_size, const char* byt
 
 void Outbox::abandon(char* begin) {
   if (begin != pending_.data || begin == nullptr) return;
-  unmap(pending_.data, pending_.size);
+  unmap(pending_.data, pending_.size, notice_);
   pending_ = {};
 }
 
-void Outbox::unmap(char* data, std::size_t size) {
+void Outbox::unmap(char* data, std::size_t size, bool is_notice) {
   RINGRPC_ASSERT(munmap(data, size) == 0, size);
   bytes_mapped_ -= size;
+  if (is_notice) notices_mapped_ -= size;
 }
 
 void Outbox::taken(OutList& list, std::uint32_t size) {
@@ -171,7 +187,7 @@ void Outbox::release_front(OutList& list) {
   const std::uint32_t index = list.first;
   Segment& segment = segments_[index];
   if (segment.slab == no_slab) {
-    unmap(segment.data, segment.mapping_size);
+    unmap(segment.data, segment.mapping_size, segment.is_notice);
   } else {
     release_slab(segment.slab);
   }
@@ -203,6 +219,7 @@ void Outbox::add(Held& held, const OutList& list) const {
     RINGRPC_ASSERT(segment.next != no_segment || i == list.last, i, list.last);
     size += segment.size - segment.taken;
     held.mapped += segment.mapping_size;
+    if (segment.is_notice) held.notices_mapped += segment.mapping_size;
     if (segment.slab != no_slab) ++held.references[segment.slab];
   }
   RINGRPC_ASSERT(size == list.size, size, list.size);
@@ -212,6 +229,8 @@ void Outbox::check_invariants(const Held& held) const {
   RINGRPC_ASSERT(held.segments == segments_taken_, held.segments, segments_taken_);
   RINGRPC_ASSERT(pending_.data == nullptr && held.mapped == bytes_mapped_, held.mapped,
                  bytes_mapped_);
+  RINGRPC_ASSERT(!notice_ && held.notices_mapped == notices_mapped_, held.notices_mapped,
+                 notices_mapped_);
   std::size_t free = 0;
   for (std::uint32_t slab = 0; slab < references_.size(); ++slab) {
     const std::uint32_t segments = held.references.empty() ? 0 : held.references[slab];

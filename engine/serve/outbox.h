@@ -3,6 +3,8 @@
 // Memory that replies are written in and sent from. A turn's replies of one connection are one
 // contiguous range of a slab; a reply that does not fit gets a mapping of its own.
 
+#include <ringrpc/limits.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,6 +24,7 @@ struct Segment {
   std::uint32_t slab = no_slab;  // no_slab: a mapping of its own
   std::uint32_t next = no_segment;
   std::size_t mapping_size = 0;
+  bool is_notice = false;  // whose mapping it is
 };
 
 // The unsent replies of one connection, first to last.
@@ -45,7 +48,7 @@ class Outbox {
     std::uint32_t slab_count = 0;
     std::uint32_t segment_count = 0;
     std::uint32_t reply_size_max = 0;  // of one message's reply, heads not counted
-    std::size_t mapped_max = 0;
+    std::size_t mapped_max = 0;        // a share of it, limits::large_notices_share, for notices
   };
 
   explicit Outbox(const Options& options);
@@ -119,6 +122,21 @@ class Outbox {
   // Gives everything of a list back. Requires: the kernel holds none of it.
   void clear(OutList& list);
 
+  // What is written while one lives is no reply but something that its peer did not just ask for.
+  // Mappings made for it are held to their share.
+  class Notice {
+   public:
+    explicit Notice(Outbox& outbox) : outbox_(outbox) { outbox_.notice_ = true; }
+    ~Notice() { outbox_.notice_ = false; }
+    Notice(const Notice&) = delete;
+    Notice& operator=(const Notice&) = delete;
+
+   private:
+    Outbox& outbox_;
+  };
+  // Returns: whether there is room for a notice of `size` bytes, frame and all.
+  [[nodiscard]] bool takes_notice(std::size_t size) const;
+
   [[nodiscard]] std::uint32_t segments_taken() const { return segments_taken_; }
   [[nodiscard]] std::size_t bytes_mapped() const { return bytes_mapped_; }
   // Returns: bytes that growing replies were moved by since the last call.
@@ -129,6 +147,7 @@ class Outbox {
     std::vector<std::uint32_t> references;  // by slab
     std::uint32_t segments = 0;
     std::size_t mapped = 0;
+    std::size_t notices_mapped = 0;
   };
   // Adds a list, which must be sound by itself. Cost: O(its segments).
   void add(Held& held, const OutList& list) const;
@@ -148,7 +167,12 @@ class Outbox {
   bool rotate();
   void release_slab(std::uint32_t slab);
   void release_front(OutList& list);
-  void unmap(char* data, std::size_t size);
+  void unmap(char* data, std::size_t size, bool is_notice);
+  [[nodiscard]] bool may_map(std::size_t more) const {
+    const std::size_t notices_max = options_.mapped_max / limits::large_notices_share;
+    return bytes_mapped_ + more <= options_.mapped_max &&
+           (!notice_ || notices_mapped_ + more <= notices_max);
+  }
 
   Options options_;
   char* slabs_ = nullptr;
@@ -162,6 +186,8 @@ class Outbox {
   std::uint32_t segments_taken_ = 0;
   Mapping pending_;  // what grow() made for the reply being written
   std::size_t bytes_mapped_ = 0;
+  std::size_t notices_mapped_ = 0;  // of them
+  bool notice_ = false;             // what is being written is one
   std::uint64_t bytes_copied_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // The steps of Worker::turn() that touch connections: receive, and the bookkeeping around it. Frame
-// is in worker_frame.h, what ends a connection in worker_ends.h.
+// is in worker_frame.h, what ends a connection in worker_ends.h and worker_limits.h.
 
 #include "engine/serve/worker.h"
 
@@ -66,10 +66,13 @@ Worker<Io>::Worker(const WorkerOptions& options, WorkerShared& shared)
 // What was answered later goes to its connection, which is looked at again.
 template <class Io>
 [[gnu::noinline]] void Worker<Io>::deliver() {
+  late_.begin_delivery(stopping_, delivered_again_);
   for (;;) {
-    const std::uint32_t slot = late_.next(now_ns_, stopping_);
+    const std::uint32_t slot = late_.next(now_ns_);
     if (slot == no_connection) return;
     Connection& connection = connections_[slot];
+    if (connection.too_slow) [[unlikely]]
+      end_slow(connection);
     if (connection.upgrading && !connection.late) become_websocket(connection);
     if (connection.paused && late_.may_resume(connection)) connection.paused = false;
     make_ready(connection);
@@ -124,8 +127,8 @@ std::int64_t Worker<Io>::wait_ns() const {
   const std::int64_t next_ns = next_ms < 0 ? -1 : next_ms * static_cast<std::int64_t>(ns_per_ms);
   if (!late_.busy()) [[likely]]
     return next_ns;
-  if (late_.calls().has_posts()) return 0;
-  const std::uint64_t due_ns = late_.calls().next_ns();
+  if (late_.has_more()) return 0;
+  const std::uint64_t due_ns = late_.next_ns();
   if (due_ns == 0) return next_ns;
   const std::int64_t wait = due_ns > now_ns_ ? static_cast<std::int64_t>(due_ns - now_ns_) : 0;
   return next_ns < 0 ? wait : std::min(wait, next_ns);
@@ -367,6 +370,7 @@ Connection* Worker<Io>::take_ready() {
 #include "engine/serve/worker_deadlines.h"
 #include "engine/serve/worker_ends.h"
 #include "engine/serve/worker_frame.h"
+#include "engine/serve/worker_limits.h"
 #include "engine/serve/worker_websocket.h"
 
 #ifndef RINGRPC_WORKER_BODIES_ONLY

@@ -133,6 +133,7 @@ class Worker {
   void pause(Connection& connection);
   void answered(Connection& connection, bool ok, std::uint32_t calls);
   void fail(Connection& connection);
+  void end_slow(Connection& connection);
   Peer peer_of(const Connection& connection) const;
   [[nodiscard]] const rpc::Endpoint& endpoint_of(const Request& request) const {
     return endpoints_[request.admission.mount];
@@ -145,7 +146,7 @@ class Worker {
   void send_ping(Connection& connection);
   void send_pong(Connection& connection);
 
-  // send and the ends of a connection: worker_ends.h, worker_deadlines.h
+  // send and the ends of a connection: worker_ends.h, worker_limits.h, worker_deadlines.h
   void send(Connection& connection);
   void send_front(Connection& connection);
   void begin_close(Connection& connection);

@@ -106,18 +106,6 @@ void Worker<Io>::settle(Connection& connection) {
   }
 }
 
-// There is no memory for a reply: its connection ends without one, which the client can tell from
-// every other answer.
-template <class Io>
-void Worker<Io>::fail(Connection& connection) {
-  counters_.add(base::Counter::limit_reply_memory);
-  if (connection.protocol == Protocol::websocket) {
-    end_websocket(connection, ws::close_code::internal_error, "no memory for a reply");
-    return;
-  }
-  connection.broken = true;
-}
-
 // The network, or the peer, has ended the connection. The kernel's own stall timeout is a little
 // longer than ours, and yet the first to fire when this loop is kept from running.
 template <class Io>
@@ -145,19 +133,6 @@ template <class Io>
   }
   // What could not be watched is not tried again before there is another reason to look.
   if (connection.broken || connection.state == ConnectionState::closing) make_ready(connection);
-}
-
-// There are as many connections as there may be: this one is told so, whatever it would ask.
-template <class Io>
-void Worker<Io>::refuse(Connection& connection) {
-  counters_.add(base::Counter::limit_connections);
-  connection.refused = true;
-  ++refused_count_;
-  connection.state = ConnectionState::finishing;
-  if (!responder_.answer_broken(connection.out, connection.protocol, 503, "connections_max")) {
-    fail(connection);
-  }
-  make_ready(connection);
 }
 
 // Everything that a connection holds goes back here, whichever way it ended.

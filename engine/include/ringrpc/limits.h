@@ -173,6 +173,10 @@ inline constexpr std::uint32_t reply_segments = 32'768;
 // Replies too large for a slab, of all connections of a worker, while they wait to be sent. A reply
 // that finds no room answers -31004, or ends its connection when not even that fits.
 inline constexpr std::uint32_t large_replies_size_max = 256u << 20;
+// One part in so many of that is the most that notifications and publications take: peers that hear
+// them and do not read choose how long, and may not keep others from large replies. Beyond it they
+// find no room.
+inline constexpr std::uint32_t large_notices_share = 2;
 // Unsent reply bytes of one connection beyond which its requests are not read any more.
 inline constexpr std::uint32_t unsent_size_max = 256u << 10;
 
@@ -197,6 +201,11 @@ inline constexpr std::uint32_t late_memory_size_max_max = 4'000'000'000u;
 // is -31001.
 inline constexpr std::uint32_t subscriptions_max = 65'536;
 inline constexpr std::uint32_t subscriptions_per_connection_max = 1'024;
+// Bytes of publications that one turn gives to a subscriber, and to all of them together; the last
+// one may go beyond. The rest waits for the next turn, in between the kernel takes what it can: so
+// what is unsent tells who does not read, not how much was published at once. Costs a turn each.
+inline constexpr std::uint32_t published_each_turn_max = unsent_size_max / 4;
+inline constexpr std::uint32_t published_turn_max = 4u << 20;
 // Bytes of one call's notifications that wait for its peer, beside unsent_size_max in its
 // connection.
 inline constexpr std::uint32_t stream_queue_size_max = 256u << 10;

@@ -39,7 +39,7 @@ enum class WhenFull : std::uint8_t {
   wait,      // Sent::no_room: the handler waits for room, or gives up
   drop,      // Sent::no_room, counted: for what the next one makes obsolete
   coalesce,  // it is kept, and the next one replaces it while it waits, counted
-  close      // the peer's connection ends, counted
+  close      // the peer's connection ends, counted; WebSockets and lines say why (-31001, 1013)
 };
 
 // A Deferred that may send notifications first.

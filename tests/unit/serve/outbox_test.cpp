@@ -5,6 +5,7 @@
 #include "engine/serve/outbox.h"
 
 #include <gtest/gtest.h>
+#include <ringrpc/limits.h>
 
 #include <algorithm>
 #include <cstring>
@@ -216,6 +217,57 @@ bool write_random(Outbox& outbox, OutList& list, std::size_t size, std::mt19937&
   if (!outbox.commit(list, room.begin, static_cast<std::uint32_t>(text.size()))) return false;
   expected += text;
   return true;
+}
+
+bool append_grown(Outbox& outbox, OutList& list, const std::string& text) {
+  const Outbox::Room first = outbox.open(2048);
+  if (first.empty()) return false;
+  const Outbox::Room room = outbox.grow(first.begin, 0, text.size());
+  if (room.empty()) {
+    outbox.abandon(first.begin);
+    return false;
+  }
+  std::memcpy(room.begin, text.data(), text.size());
+  return outbox.commit(list, room.begin, static_cast<std::uint32_t>(text.size()));
+}
+
+TEST(Outbox, NoticesHaveTheirShareOfTheMappingsAndNoMore) {
+  Outbox::Options options = small;
+  options.segment_count = 64;
+  options.mapped_max = 256u << 10;
+  const std::size_t share = options.mapped_max / limits::large_notices_share;
+  const std::string text(14'000, 'x');
+  const std::string reply(15'000, 'y');
+  Outbox outbox(options);
+  OutList notices;
+  std::size_t count = 0;
+  while (outbox.takes_notice(text.size())) {
+    const Outbox::Notice notice(outbox);
+    ASSERT_TRUE(append_grown(outbox, notices, text)) << count;
+    ASSERT_LE(outbox.bytes_mapped(), share);
+    ++count;
+  }
+  EXPECT_GE(count, share / 2 / text.size());
+  {
+    // A little larger than what there is room for, so it is not for want of a page.
+    const Outbox::Notice notice(outbox);
+    EXPECT_FALSE(append_grown(outbox, notices, text));
+  }
+  // What fits a slab needs no mapping; what never fits is for its writer to find out.
+  EXPECT_TRUE(outbox.takes_notice(options.slab_size));
+  EXPECT_TRUE(outbox.takes_notice(share + 1));
+  OutList replies;
+  ASSERT_TRUE(append_grown(outbox, replies, reply));
+  EXPECT_FALSE(outbox.takes_notice(text.size()));
+  Outbox::Held held;
+  outbox.add(held, notices);
+  outbox.add(held, replies);
+  outbox.check_invariants(held);
+  EXPECT_EQ(unsent(outbox, notices).size(), count * text.size());
+  EXPECT_TRUE(outbox.takes_notice(text.size()));
+  EXPECT_EQ(unsent(outbox, replies), reply);
+  EXPECT_EQ(outbox.bytes_mapped(), 0u);
+  outbox.check_invariants();
 }
 
 TEST(Outbox, RandomRepliesAndSendsLeaveInOrder) {
