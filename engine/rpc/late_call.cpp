@@ -21,12 +21,14 @@ bool LateCall::grow(void* owner, JsonWriter& writer, std::size_t need) {
   const std::size_t limit = std::size_t{call.home.options().reply_size_max} + limits::padding;
   if (size > limit) return false;
   const std::size_t capacity = std::min(std::max(2 * call.reply_capacity, size), limit);
+  call.found_no_memory = true;
   if (!call.home.charge(capacity)) return false;
   char* const larger = new (std::nothrow) char[capacity];
   if (larger == nullptr) {
     call.home.discharge(capacity);
     return false;
   }
+  call.found_no_memory = false;
   std::memcpy(larger, writer.begin(), writer.size());
   writer.relocate(larger, larger + capacity);
   if (call.reply_memory != nullptr) {
@@ -65,7 +67,7 @@ void LateCall::seal() {
   code = ReplyAccess::error_code(written);
   if (how == ReplyEnd::no_json) end = LateEnd::no_json;
   if (how == ReplyEnd::overflowed || writer().size() > home.options().reply_size_max) {
-    end = LateEnd::too_large;
+    end = found_no_memory ? LateEnd::no_memory : LateEnd::too_large;
   }
 }
 

@@ -58,13 +58,14 @@ enum class LateEnd : std::uint8_t {
   dropped,    // nobody will answer: -32603
   threw,      // the handler left by an exception: -32603
   no_json,    // what was left is no JSON: -32603
-  too_large,  // over reply_size_max, or over what late calls may hold: -31004
+  too_large,  // over reply_size_max: -31004
+  no_memory,  // over what late calls may hold: -31004, it has run and is not to be tried again
   overloaded  // no room where `limit` says: -31001
 };
 
 // Returns: the error that stands for an answer without a text.
 constexpr ErrorCode error_of(LateEnd end) {
-  if (end == LateEnd::too_large) return ErrorCode::reply_too_large;
+  if (end == LateEnd::too_large || end == LateEnd::no_memory) return ErrorCode::reply_too_large;
   return end == LateEnd::overloaded ? ErrorCode::overloaded : ErrorCode::internal_error;
 }
 
@@ -100,6 +101,7 @@ struct LateCall : Post {
   void hits(base::Counter of);
   // Returns: its name, which is the reason in the error; empty for one that ended otherwise.
   [[nodiscard]] std::string_view limit_name() const {
+    if (end == LateEnd::no_memory) return base::counter_name(base::Counter::limit_late_memory);
     return end == LateEnd::overloaded ? base::counter_name(limit) : std::string_view();
   }
 
@@ -132,6 +134,7 @@ struct LateCall : Post {
   base::Counter limit = base::Counter::limit_in_flight;  // see hits()
   std::int32_t code = 0;                                 // of the error that the handler answered
   bool over_memory = false;
+  bool found_no_memory = false;  // for more of its reply
   LateWait wait;
   LateCoroutine coroutine;
 

@@ -172,6 +172,7 @@ void LateCalls::count_end(const LateCall& call) {
   if (call.end == LateEnd::threw) counters.add(base::Counter::exceptions);
   if (call.end == LateEnd::no_json) counters.add(base::Counter::bad_results);
   if (call.end == LateEnd::too_large) counters.add(base::Counter::limit_reply_size);
+  if (call.end == LateEnd::no_memory) counters.add(base::Counter::limit_late_memory);
   if (call.over_memory) counters.add(base::Counter::limit_params_memory);
   if (call.wanted && call.told) counters.add(base::Counter::replies_dropped);
   if (call.wanted && !call.told) counters.add(base::Counter::late_replies);

@@ -2,6 +2,7 @@
 // after it, while callers never wait for it.
 
 #include <gtest/gtest.h>
+#include <ringrpc/limits.h>
 #include <ringrpc/server.h>
 
 #include <atomic>
@@ -102,6 +103,25 @@ TEST(InMemoryLate, MoreNotificationsRunThanMayBeInFlightAtOnce) {
   server.blocking("job", [&begun](const Wait&) { ++begun; });
   // A notification is dropped when four others have not ended.
   call_until([&] { EXPECT_EQ(call(server, notification), ""); }, [&] { return begun >= 100; });
+}
+
+TEST(InMemoryLate, ALateReplyThatFindsNoMemorySaysWhich) {
+  Options options = no_listener();
+  options.late_memory_size_max = limits::late_memory_size_max_min;
+  Server server(options);
+  std::size_t size = limits::late_memory_size_max_min;
+  server.method("text", [&size](Deferred reply) { reply.answer(std::string(size, 'x')); });
+  constexpr const char* text = R"({"jsonrpc":"2.0","id":1,"method":"text"})";
+  EXPECT_EQ(call(server, text),
+            R"({"jsonrpc":"2.0","error":{"code":-31004,"message":"Reply too large",)"
+            R"("data":{"reason":"late_memory"}},"id":1})");
+  EXPECT_EQ(testing::limit_hits(server, "late_memory"), 1u);
+  EXPECT_EQ(testing::limit_hits(server, "reply_size"), 0u);
+  // A quarter is there, and no more than that is held afterwards.
+  size /= 4;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(call(server, text).size(), size + 36);
+  size = limits::reply_size_max + 1;
+  EXPECT_NE(call(server, text).find(R"("code":-31004)"), std::string::npos);
 }
 
 }  // namespace
