@@ -358,14 +358,16 @@ bool LateDesk::is_over(Connection& connection) {
   const std::uint32_t most = calls_->options().calls_per_connection_max;
   const std::uint32_t count = calls_->count(slot_of(connection));
   connection.calls = count != 0;
-  const bool full = count >= most;
+  // Elsewhere one call too many is refused where it would begin, and what is no call is read.
+  const bool full = count >= most && connection.protocol == Protocol::http;
   if (full) options_.counters->add(base::Counter::limit_in_flight_per_connection);
   return full;
 }
 
 bool LateDesk::may_resume(const Connection& connection) const {
   const std::uint32_t most = calls_->options().calls_per_connection_max;
-  return connection.out.size + held(connection) <= limits::unsent_size_max / 2 &&
+  if (connection.out.size + held(connection) > limits::unsent_size_max / 2) return false;
+  return connection.protocol != Protocol::http ||
          calls_->count(slot_of(connection)) <= most - (most + 3) / 4;
 }
 

@@ -1,9 +1,8 @@
 // Goal: what calls that are answered later may take is held to its limits at n-1, n and n+1: their
-// number in all and on one connection, their memory, subscriptions, what waits of a stream, and the
-// frames of coroutines. One too many is refused with its code and counted, and there is room again
-// when one has ended.
-// Method: a whole worker on the fake kernel. Where a limit is in bytes, the bytes that something
-// takes are found first, with room for all.
+// memory, subscriptions, what waits of a stream, and the frames of coroutines. One too many is
+// refused with its code and counted, and there is room again when one has ended. Method: a whole
+// worker on the fake kernel. Where a limit is in bytes, the bytes that something takes are found
+// first, with room for all.
 
 #include <gtest/gtest.h>
 #include <ringrpc/limits.h>
@@ -11,87 +10,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "tests/sim/sim_server.h"
-#include "tests/support/conversation_frames.h"
-#include "tests/unit/ws/frames.h"
+#include "tests/fault/peers.h"
+#include "tests/support/conversation.h"
 
 namespace ringrpc::testing {
 namespace {
 
-using base::Counter;
-using sim::SimServer;
-using ClientId = FakeIo::ClientId;
-using Settings = std::map<std::string, std::string>;
-
-std::string call(std::string_view method, std::string_view params, std::string_view id = "1") {
-  std::string text = R"({"jsonrpc":"2.0","method":")" + std::string(method) + R"(","params":)" +
-                     std::string(params);
-  if (!id.empty()) text += R"(,"id":)" + std::string(id);
-  return text + "}";
-}
-std::string hold(std::string_view key, std::string_view id = "1") {
-  return call("hold", R"({"key":")" + std::string(key) + R"("})", id);
-}
-std::string result(std::string_view value, std::string_view id = "1") {
-  return R"({"jsonrpc":"2.0","result":)" + std::string(value) + R"(,"id":)" + std::string(id) +
-         "}\n";
-}
-constexpr std::string_view overloaded =
-    R"({"jsonrpc":"2.0","error":{"code":-31001,"message":"Overloaded",)";
-std::string overloaded_by(std::string_view limit) {
-  return std::string(overloaded) + R"("data":{"reason":")" + std::string(limit) + "\"";
-}
 constexpr std::string_view too_large =
     R"({"jsonrpc":"2.0","error":{"code":-31004,"message":"Reply too large",)";
-
-// Lines, where nothing else is said.
-class Peers {
- public:
-  explicit Peers(Settings settings, std::uint32_t connections_max = 4)
-      : server_(settings, connections_max) {}
-
-  ClientId open() { return server_.io().connect({}, 1); }
-  std::string say(ClientId client, std::string_view text) {
-    return say_bytes(client, std::string(text) + "\n");
-  }
-  std::string say_bytes(ClientId client, std::string_view bytes) {
-    server_.io().client_write(client, bytes);
-    return hear(client);
-  }
-  std::string hear(ClientId client) {
-    std::string heard;
-    EXPECT_TRUE(server_.rest(client, heard));
-    return heard;
-  }
-  // Ends a call that is held.
-  void release(std::string_view key, std::string_view value = "0") {
-    const ClientId client = open();
-    const std::string params =
-        R"({"key":")" + std::string(key) + R"(","result":)" + std::string(value) + "}";
-    EXPECT_EQ(say(client, call("release", params)), result("true"));
-    leave(client);
-  }
-  void leave(ClientId client) {
-    server_.io().client_reset(client);
-    EXPECT_TRUE(server_.rest());
-  }
-
-  [[nodiscard]] std::uint64_t counted(Counter counter) { return server_.counted(counter); }
-  [[nodiscard]] const serve::Gauges& gauges() { return server_.worker().gauges(); }
-  SimServer& server() { return server_; }
-
- private:
-  SimServer server_;
-};
-
-Settings late(const std::string& limit, std::uint64_t value) {
-  return {{"methods", "late"}, {limit, std::to_string(value)}};
-}
 
 // Returns: the least number for which it holds. Requires: it holds for `most`, and from some number
 // on.
@@ -105,97 +34,6 @@ std::uint64_t least(std::uint64_t most, const std::function<bool(std::uint64_t)>
 }
 
 }  // namespace
-
-TEST(LimitLateTest, CallsInFlightAreHeldToInFlightMax) {
-  constexpr int most = 3;
-  Peers peers(late("in_flight_max", most));
-  // Of all connections together.
-  const ClientId clients[] = {peers.open(), peers.open()};
-  for (int i = 0; i < most; ++i) {
-    EXPECT_EQ(peers.say(clients[i % 2], hold(std::to_string(i))), "") << i;
-    EXPECT_EQ(peers.gauges().in_flight, static_cast<std::uint32_t>(i + 1));
-  }
-  EXPECT_EQ(peers.counted(Counter::limit_in_flight), 0u);
-  EXPECT_TRUE(peers.say(clients[0], hold("x")).starts_with(overloaded_by("in_flight")));
-  EXPECT_EQ(peers.counted(Counter::limit_in_flight), 1u);
-  EXPECT_EQ(peers.gauges().in_flight, 3u);
-  peers.release("1");
-  EXPECT_EQ(peers.hear(clients[1]), result("0"));
-  EXPECT_EQ(peers.say(clients[0], hold("x")), "");
-  EXPECT_TRUE(peers.say(clients[1], hold("y")).starts_with(overloaded_by("in_flight")));
-  EXPECT_EQ(peers.counted(Counter::limit_in_flight), 2u);
-}
-
-TEST(LimitLateTest, AConnectionIsNotReadWhileItHasInFlightPerConnectionMax) {
-  constexpr int most = 2;
-  Peers peers(late("in_flight_per_connection_max", most));
-  const ClientId client = peers.open();
-  for (int i = 0; i < most; ++i) EXPECT_EQ(peers.say(client, hold(std::to_string(i))), "");
-  EXPECT_EQ(peers.say(client, hold("x") + "\n" + call("sum", "[2,3]", "7")), "");
-  EXPECT_EQ(peers.gauges().in_flight, 2u);
-  // Another connection has calls of its own.
-  const ClientId other = peers.open();
-  EXPECT_EQ(peers.say(other, hold("y")), "");
-  EXPECT_EQ(peers.gauges().in_flight, 3u);
-  peers.release("0");
-  EXPECT_EQ(peers.hear(client), result("0"));
-  EXPECT_EQ(peers.gauges().in_flight, 3u);
-  peers.release("1");
-  EXPECT_EQ(peers.hear(client), result("0") + result("5", "7"));
-  peers.release("x");
-  EXPECT_EQ(peers.hear(client), result("0"));
-}
-
-TEST(LimitLateTest, InABatchOneTooManyIsRefused) {
-  constexpr int most = 3;
-  Peers peers(late("in_flight_per_connection_max", most));
-  for (int count = most - 1; count <= most + 1; ++count) {
-    const ClientId client = peers.open();
-    std::string batch;
-    for (int i = 0; i < count; ++i) batch += (i == 0 ? "[" : ",") + hold(std::to_string(i));
-    EXPECT_EQ(peers.say(client, batch + "]"), "");
-    for (int i = 0; i < std::min(count, most); ++i) peers.release(std::to_string(i));
-    const std::string heard = peers.hear(client);
-    const std::string refused = overloaded_by("in_flight_per_connection");
-    EXPECT_EQ(heard.find(refused) != heard.npos, count > most) << heard;
-    peers.leave(client);
-  }
-}
-
-// Calls without an answer are calls in flight like others.
-TEST(LimitLateTest, AConnectionIsNotReadWhileItHasSoManyThatNobodyWaitsFor) {
-  Peers peers(late("in_flight_per_connection_max", 1));
-  const ClientId lines = peers.open();
-  const ClientId websocket = peers.server().io().connect({}, 0);
-  const ClientId http = peers.server().io().connect({}, 0);
-  peers.say_bytes(websocket, handshake_bytes("/rpc"));
-  const auto text = [](std::string_view json) { return ws::test::frame(0x81, json); };
-  const auto post = [](std::string_view json) {
-    return "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-           "Content-Length: " +
-           std::to_string(json.size()) + "\r\n\r\n" + std::string(json);
-  };
-  EXPECT_EQ(peers.say(lines, hold("lines", "") + "\n" + hold("behind lines")), "");
-  EXPECT_EQ(
-      peers.say_bytes(websocket, text(hold("websocket", "")) + text(hold("behind websocket"))), "");
-  const std::string accepted =
-      peers.say_bytes(http, post(hold("http", "")) + post(hold("behind http")));
-  EXPECT_TRUE(accepted.starts_with("HTTP/1.1 204 ")) << accepted;
-  EXPECT_TRUE(accepted.ends_with("\r\n\r\n")) << accepted;
-  EXPECT_EQ(peers.gauges().in_flight, 3u);
-  // What is waited for is not the peer's, so its time does not run.
-  peers.server().pass(2 * limits::idle_timeout_ms);
-  std::uint32_t left = 3;
-  for (const char* const name : {"lines", "websocket", "http"}) {
-    peers.release(name);
-    EXPECT_EQ(peers.gauges().in_flight, left);
-    peers.release(std::string("behind ") + name, "7");
-    EXPECT_EQ(peers.gauges().in_flight, --left);
-  }
-  EXPECT_EQ(peers.hear(lines), result("7"));
-  EXPECT_NE(peers.hear(websocket).find(R"("result":7)"), std::string::npos);
-  EXPECT_NE(peers.hear(http).find(R"("result":7)"), std::string::npos);
-}
 
 TEST(LimitLateTest, WhatARequestTakesIsHeldToLateMemorySizeMax) {
   const std::string large = hold(std::string(1000, 'k'));

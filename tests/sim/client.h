@@ -22,7 +22,7 @@ struct Excuses {
   bool time = false;        // deadlines may have passed: 408 or an early end
   bool stopping = false;    // the server leaves: answers may carry "close", connections may end
   bool crowd = false;       // there are more peers than connections: 503 at once
-  bool in_flight = false;   // few calls may be: some of a batch are refused
+  bool in_flight = false;   // few calls may be: some are refused
   bool calls_time = false;  // calls have deadlines of their own
   bool drops = false;       // what was published did not reach everybody
 };
@@ -86,6 +86,7 @@ class Client {
   bool take_late(std::string_view text, const Excuses& excuses);
   [[nodiscard]] bool is_wanted(std::size_t request, std::string_view text) const;
   [[nodiscard]] bool waits_later() const { return awaited_.size() > unclear_.size(); }
+  [[nodiscard]] bool may_be_refused(const Excuses& excuses) const;
   bool is_late_answer(std::size_t request, std::string_view text, const Excuses& excuses) const;
   void note_late_answer(std::size_t request, std::string_view text);
   std::string take_notification(std::string_view text, const Excuses& excuses);

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <ringrpc/async.h>
+#include <ringrpc/limits.h>
 #include <ringrpc/server.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,6 +54,9 @@ class Child {
       Server server({.listen = "", .stdio = true, .io = io, .pin = false, .stop_timeout_ms = 300});
       server.method("print", print);
       server.method("blob", [] { return std::string(large_size, 'x'); });
+      server.method("sleep", [](Deferred reply) {
+        std::move(reply).after(3'600'000, [](Deferred woken) { woken.stop(); });
+      });
       const int code = server.run();
       std::fflush(stdout);
       _exit(code);
@@ -173,6 +178,38 @@ TEST_P(Stdio, AWriterThatHasMoreThanIsReadWaits) {
   for (int i = 0; i < 20; ++i) ASSERT_EQ(child.hear_line().size(), large_line_size) << i;
   int status = 0;
   waitpid(writer, &status, 0);
+  child.close_in();
+  EXPECT_EQ(child.hear_all(), "");
+  EXPECT_EQ(child.wait(), 0);
+}
+
+TEST_P(Stdio, WhoHasAsManyCallsAsThereMayBeCanCancelThem) {
+  Child child(GetParam());
+  const auto wait = [](std::uint32_t id) {
+    return R"({"jsonrpc":"2.0","method":"sleep","id":)" + std::to_string(id) + "}\n";
+  };
+  const auto begins = [](int code) {
+    return R"({"jsonrpc":"2.0","error":{"code":)" + std::to_string(code) + ",";
+  };
+  const auto cancel = [](std::uint32_t id) {
+    return R"({"jsonrpc":"2.0","method":"rpc.cancel","params":{"id":)" + std::to_string(id) +
+           "}}\n";
+  };
+  constexpr std::uint32_t most = limits::in_flight_per_connection_max;
+  std::string calls;
+  for (std::uint32_t id = 1; id <= most + 1; ++id) calls += wait(id);
+  child.say(calls);
+  const std::string refused = child.hear_line();
+  EXPECT_TRUE(refused.starts_with(begins(-31001))) << refused;
+  EXPECT_NE(refused.find(R"("reason":"in_flight_per_connection")"), refused.npos) << refused;
+  for (std::uint32_t id = 1; id <= most; ++id) {
+    child.say(cancel(id));
+    const std::string ended = child.hear_line();
+    EXPECT_TRUE(ended.starts_with(begins(-31006))) << ended;
+    EXPECT_TRUE(ended.ends_with(R"(,"id":)" + std::to_string(id) + "}\n")) << ended;
+  }
+  child.say(wait(1) + cancel(1));
+  EXPECT_TRUE(child.hear_line().starts_with(begins(-31006)));
   child.close_in();
   EXPECT_EQ(child.hear_all(), "");
   EXPECT_EQ(child.wait(), 0);

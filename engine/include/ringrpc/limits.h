@@ -182,8 +182,9 @@ inline constexpr std::uint32_t unsent_size_max = 256u << 10;
 
 // --- Calls --------------------------------------------------------------------------------------
 
-// Calls that are answered later and have not been. A connection over its limit is not read until
-// some of them end; in a batch, and over the worker's limit, one too many is -31001. 1,536 bytes
+// Calls that are answered later and have not been. An HTTP connection over its limit is not read
+// until some of them end; elsewhere, in a batch, and over the worker's limit, one too many is
+// -31001, so that cancellations, pings and closes are read at any time. 1,536 bytes
 // and two timers of 20 bytes each, touched by as many as there ever were at once.
 inline constexpr std::uint32_t in_flight_per_connection_max = 128;
 inline constexpr std::uint32_t in_flight_per_connection_max_max = 65'536;
