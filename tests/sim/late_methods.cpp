@@ -79,8 +79,11 @@ Co<Result<std::string>> wait_often(Call& call, Waits in) {
 Co<Result<Ticked>> count_up(Call& call, Ticks in, CoStream stream) {
   for (std::uint32_t n = 1; n <= in.count; ++n) {
     const Tick next{in.tag, n, std::string(in.size, 'x')};
-    const bool stopped = co_await stream.send("tick", next) == Sent::stopped;
-    if (stopped || !co_await call.after(in.ms)) co_return stop_error(call.stop_reason());
+    Sent sent = Sent::no_room;
+    while (sent == Sent::no_room) sent = co_await stream.send("tick", next);  // No memory: again.
+    if (sent == Sent::stopped || !co_await call.after(in.ms)) {
+      co_return stop_error(call.stop_reason());
+    }
   }
   co_return Ticked{in.tag, in.count};
 }
