@@ -27,7 +27,7 @@ struct Partial {
   bool whole = false;            // the message is complete and being answered
   bool unread = false;           // holds bytes that have not been looked at yet
   std::uint32_t raw = 0;         // WebSocket: of what has arrived, frames that were not read yet
-  std::uint64_t started_ms = 0;  // when the body began
+  std::uint64_t started_ms = 0;  // when the body began; not_yet while its time does not run
   Partial* next_free = nullptr;
   union {
     http::ChunkDecoder chunks;
@@ -39,6 +39,7 @@ struct Partial {
   [[nodiscard]] std::uint32_t room() const { return capacity - end; }
 
   static constexpr std::uint32_t data_offset = 320;
+  static constexpr std::uint64_t not_yet = ~std::uint64_t{0};
 };
 static_assert(sizeof(Partial) <= Partial::data_offset, "the struct fits before its bytes");
 

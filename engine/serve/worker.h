@@ -154,6 +154,7 @@ class Worker {
   void set_first_deadline(Connection& connection);
   void set_deadline(Connection& connection);
   void set_late_deadline(Connection& connection);
+  bool keeps_time(Connection& connection) const;
   [[nodiscard]] std::uint64_t body_deadline_ms(const Partial& partial, std::uint64_t arrived) const;
   void on_deadline(Connection& connection);
   void release(Connection& connection);

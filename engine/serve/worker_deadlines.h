@@ -58,6 +58,18 @@ void Worker<Io>::set_late_deadline(Connection& connection) {
   }
 }
 
+// Returns: whether a stream runs. It keeps the time of what has come in part behind it, which
+// begins anew when the stream has been sent.
+template <class Io>
+bool Worker<Io>::keeps_time(Connection& connection) const {
+  const bool beats = connection.late && late_.beats(connection);
+  if (Partial* const partial = connection.partial) {
+    const bool begins = partial->started_ms == Partial::not_yet && !connection.sending;
+    if (beats || begins) partial->started_ms = beats ? Partial::not_yet : now_ms_;
+  }
+  return beats;
+}
+
 // The one deadline that the connection's situation calls for.
 template <class Io>
 void Worker<Io>::set_deadline(Connection& connection) {
@@ -70,10 +82,12 @@ void Worker<Io>::set_deadline(Connection& connection) {
     return;
   }
   // What it waits for is ours: calls in flight have deadlines of their own.
-  const bool quiet = connection.partial == nullptr || connection.paused;
+  const bool quiet =
+      (connection.partial == nullptr || connection.paused) && connection.drop_left == 0;
   const bool waits = connection.late || (connection.calls && connection.paused);
+  const bool beats = keeps_time(connection);
   const bool pings = connection.protocol == Protocol::websocket && !connection.paused && !stopping_;
-  if (waits && quiet && !connection.sending && connection.drop_left == 0 && !pings) [[unlikely]] {
+  if (waits && (quiet || beats) && !connection.sending && !pings) [[unlikely]] {
     set_late_deadline(connection);
     return;
   }

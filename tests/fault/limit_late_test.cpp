@@ -255,6 +255,69 @@ TEST(LimitLateTest, WhatIsHeldBehindAStreamDoesNotKeepItFromSpeaking) {
   EXPECT_NE(rest.find(R"("result":10,"id":2})"), std::string::npos);
 }
 
+// What has come of a request behind a stream: half a head, half a body, half of one that is
+// refused.
+struct HalfOfARequest {
+  std::string_view half;
+  std::string_view rest;
+  std::uint32_t time_ms;  // from the end of the stream on
+  std::string_view answer;
+};
+constexpr HalfOfARequest halves[] = {
+    {"POST /rpc HTTP/1.1\r\nHost: local",
+     "host\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]",
+     limits::head_timeout_ms, "-32600"},
+    {"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+     "Content-Length: 2\r\n\r\n[",
+     "]", limits::body_grace_ms, "-32600"},
+    {"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n[", "]",
+     limits::body_grace_ms, "HTTP/1.1 404 "}};
+
+// A stream beats for as long as it runs, and its peer, which waits for it, is not cut for what it
+// has sent behind it.
+TEST(LimitLateTest, HalfARequestBehindAStreamHasItsTimeFromTheStreamsEndOn) {
+  constexpr std::uint32_t moment_ms = 2 * limits::timer_slot_ms;
+  for (const HalfOfARequest& one : halves) {
+    for (const bool whole : {true, false}) {
+      Peers peers(Settings{{"methods", "late"}});
+      const ClientId client = peers.open_http();
+      const std::string open = call("open", R"({"key":"a"})");
+      EXPECT_EQ(peers.say_bytes(client,
+                                "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+                                "application/json\r\nAccept: application/json, "
+                                "text/event-stream\r\nContent-Length: " +
+                                    std::to_string(open.size()) + "\r\n\r\n" + open +
+                                    std::string(one.half)),
+                "");
+      for (std::uint64_t beats = 1; beats <= 5; ++beats) {
+        peers.server().pass(limits::heartbeat_ms + moment_ms);
+        EXPECT_NE(peers.hear(client).find(":\n\n"), std::string::npos) << one.half;
+        EXPECT_EQ(peers.counted(Counter::heartbeats), beats);
+      }
+      peers.release("a", "7");
+      std::string heard = peers.hear(client);
+      EXPECT_NE(heard.find(R"("result":7,"id":1})"), std::string::npos);
+      peers.server().pass(one.time_ms - moment_ms);
+      const auto timeouts = [&peers] {
+        return peers.counted(Counter::limit_head_timeout) + peers.counted(Counter::limit_body_rate);
+      };
+      EXPECT_EQ(timeouts(), 0u) << one.half;
+      if (whole) {
+        heard += peers.say_bytes(client, one.rest);
+        EXPECT_NE(heard.find(one.answer), heard.npos) << heard;
+        const std::string next = peers.say_bytes(
+            client,
+            "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            "Content-Length: 2\r\n\r\n[]");
+        EXPECT_TRUE(next.starts_with("HTTP/1.1 200 ")) << next;
+      } else {
+        peers.server().pass(2 * moment_ms);
+        EXPECT_EQ(timeouts(), 1u) << one.half;
+      }
+    }
+  }
+}
+
 TEST(LimitLateTest, FramesAreHeldToFrameMemorySizeMax) {
   constexpr std::uint32_t chunk = 64u << 10;
   Peers peers({{"methods", "late"},

@@ -50,6 +50,43 @@ TEST_P(Beats, ComeThoughThePeerKeepsAsking) {
   EXPECT_EQ(server.stop(), 0);
 }
 
+// What has come of a request behind a stream is not held against its peer, who waits for the
+// stream.
+TEST_P(Beats, ComeThoughHalfARequestHasComeBehindTheStream) {
+  std::vector<Stream> held;  // the worker's
+  Server server({.listen = "127.0.0.1:0",
+                 .workers = 1,
+                 .io = GetParam(),
+                 .head_timeout_ms = 300,
+                 .body_grace_ms = 300,
+                 .heartbeat_ms = 200});
+  server.method("hold", [&held](Stream stream) { held.push_back(std::move(stream)); });
+  server.method("release", [&held] {
+    for (Stream& stream : held) stream.answer("released");
+    held.clear();
+  });
+  ASSERT_TRUE(server.start()) << server.error();
+  const std::string next = post(R"({"jsonrpc":"2.0","id":2,"method":"release"})");
+  std::uint64_t beats = 0;
+  for (const std::size_t cut : {std::size_t{10}, next.find("\r\n\r\n") + 10}) {
+    Socket socket(server.port());
+    ASSERT_TRUE(socket.write(said(Way::http, call("1", "hold", "{}")) + next.substr(0, cut)));
+    beats += 5;
+    ASSERT_TRUE(wait_for(server, "ringrpc_heartbeats_total", beats, true));
+    ASSERT_TRUE(socket.write(next.substr(cut)));  // It ends the stream.
+    std::string heard;
+    while (heard.find(R"("id":2})") == heard.npos) {
+      const std::string more = socket.read_some();
+      ASSERT_FALSE(more.empty() || more.ends_with("<nothing>")) << heard;
+      heard += more;
+    }
+    EXPECT_NE(heard.find(R"("result":"released","id":1})"), heard.npos) << heard;
+    EXPECT_EQ(heard.find("HTTP/1.1 408"), heard.npos) << heard;
+    beats = metric(server, "ringrpc_heartbeats_total");
+  }
+  EXPECT_EQ(server.stop(), 0);
+}
+
 std::string name_of(const ::testing::TestParamInfo<IoChoice>& one) {
   return one.param == IoChoice::uring ? "OverUring" : "OverEpoll";
 }
