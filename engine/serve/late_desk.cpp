@@ -169,30 +169,36 @@ void LateDesk::tell(rpc::LateCall& call, std::string_view text, const rpc::Outco
 
 // One more reply of a batch. Returns: false when there is no memory even for an error.
 bool LateDesk::add_reply(Exchange& exchange, rpc::LateCall& call, std::string_view text) {
-  if (add_text(exchange, text)) return true;
-  if (!exchange.spent) options_.counters->add(base::Counter::limit_reply_size);
+  const Added added = add_text(exchange, text);
+  if (added == Added::yes) return true;
   // An error in its place, for which there is more room.
-  exchange.spent = true;
+  std::string_view reason;
+  if (added == Added::no_memory) {
+    options_.counters->add(base::Counter::limit_late_memory);
+    reason = base::counter_name(base::Counter::limit_late_memory);
+  } else {
+    if (!exchange.spent) options_.counters->add(base::Counter::limit_reply_size);
+    exchange.spent = true;
+  }
   char error[rpc::error_reply_size_max];
   JsonWriter out(error, error + sizeof(error));
-  rpc::write_error(rpc::ErrorCode::reply_too_large, call.id(), true, out);
-  return add_text(exchange, out.view());
+  rpc::write_error(rpc::ErrorCode::reply_too_large, call.id(), true, out, reason);
+  return add_text(exchange, out.view()) == Added::yes;
 }
 
-// Returns: false when it does not fit.
-bool LateDesk::add_text(Exchange& exchange, std::string_view text) {
+LateDesk::Added LateDesk::add_text(Exchange& exchange, std::string_view text) {
   constexpr std::size_t marks = 2;  // a comma, the closing bracket
   const std::size_t size = exchange.body_size + text.size() + marks;
   const std::size_t most =
       std::size_t{options_.reply_size_max} + (exchange.spent ? limits::reply_overhead_max : 0);
-  if (size > most) return false;
+  if (size > most) return Added::too_large;
   if (size > exchange.body_capacity) {
     const std::size_t capacity = std::min(most, 2 * size);
-    if (!calls_->charge(capacity)) return false;
+    if (!calls_->charge(capacity)) return Added::no_memory;
     char* const larger = new (std::nothrow) char[capacity];
     if (larger == nullptr) {
       calls_->discharge(capacity);
-      return false;
+      return Added::no_memory;
     }
     if (exchange.body != nullptr) {
       std::memcpy(larger, exchange.body, exchange.body_size);
@@ -205,7 +211,7 @@ bool LateDesk::add_text(Exchange& exchange, std::string_view text) {
   exchange.body[exchange.body_size] = exchange.body_size == 0 ? '[' : ',';
   std::memcpy(exchange.body + exchange.body_size + 1, text.data(), text.size());
   exchange.body_size += 1 + text.size();
-  return true;
+  return Added::yes;
 }
 
 bool LateDesk::park(Connection& connection, const rpc::Message& message, const Request& request,
@@ -244,7 +250,7 @@ bool LateDesk::park(Connection& connection, const rpc::Message& message, const R
     // What the batch has already begins with its bracket.
     const std::string_view text = reply.writer().view().substr(message.start);
     RINGRPC_ASSERT(exchange.batch && text.front() == '[');
-    ok = add_text(exchange, text.substr(1));
+    ok = add_text(exchange, text.substr(1)) == Added::yes;
   }
   reply.abandon();
   if (!ok) {

@@ -125,7 +125,8 @@ class LateDesk {
   void tell(rpc::LateCall& call, std::string_view text, const rpc::Outcome& outcome);
   void tell_error(rpc::LateCall& call, rpc::ErrorCode code, std::string_view reason = {});
   bool add_reply(Exchange& exchange, rpc::LateCall& call, std::string_view text);
-  bool add_text(Exchange& exchange, std::string_view text);
+  enum class Added : std::uint8_t { yes, too_large, no_memory };
+  Added add_text(Exchange& exchange, std::string_view text);
   bool complete(std::uint32_t place, std::string_view text, rpc::Outcome outcome);
   void remove(std::uint32_t place);
   void fail(Connection& connection);

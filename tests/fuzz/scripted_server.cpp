@@ -33,7 +33,7 @@ ScriptedServer::ScriptedServer(House& house, std::uint8_t choice, serve::Protoco
   RINGRPC_ASSERT(worker_->start({}).ok());
   FakeFaults faults;
   if (choice / 64 % 2 != 0) faults = FakeFaults::swarm(choice);
-  faults.send_error = faults.receive_error = faults.reset = 0;
+  faults.send_error = faults.receive_error = faults.reset = faults.reset_after_fin = 0;
   io().configure(choice, faults);
   clients_.reserve(clients_max);
   next_client();
