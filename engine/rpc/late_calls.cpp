@@ -263,7 +263,8 @@ bool LateCalls::copy(LateCall& call, const Envelope& envelope, const Origin& ori
   layout.scratch = absent ? 0 : aligned(params.size()) + count * sizeof(std::string_view);
   char* at = call.block_inline;
   if (layout.total() > LateCall::block_inline_size) {
-    if (!charge(layout.total())) return false;
+    // Those in flight need some of it to speak and to be answered: else none of them might end.
+    if (!charge(layout.total(), options_.memory_max / 4)) return false;
     call.block = new (std::nothrow) char[layout.total()];
     if (call.block == nullptr) {
       discharge(layout.total());
@@ -348,9 +349,9 @@ void LateCalls::release(LateCall& call) {
   --in_flight_;
 }
 
-bool LateCalls::charge(std::size_t bytes) {
+bool LateCalls::charge(std::size_t bytes, std::size_t reserve) {
   const std::size_t before = memory_.fetch_add(bytes, std::memory_order_relaxed);
-  if (before + bytes <= options_.memory_max) return true;
+  if (before + bytes + reserve <= options_.memory_max) return true;
   discharge(bytes);
   return false;
 }

@@ -101,8 +101,8 @@ class LateCalls {
   // Blocks until there is room in a call's queue, or it is to stop. Returns: whether there is room.
   // Thread: any but the worker's.
   bool wait_for_room(LateCall& call);
-  // Takes from, and gives back to, what calls may hold. Thread: any.
-  [[nodiscard]] bool charge(std::size_t bytes);
+  // Takes from, as far as `reserve` stays, and gives back to, what calls may hold. Thread: any.
+  [[nodiscard]] bool charge(std::size_t bytes, std::size_t reserve = 0);
   void discharge(std::size_t bytes) { memory_.fetch_sub(bytes, std::memory_order_relaxed); }
   // Makes `call` wait. Requires: the worker's thread; nothing waits in it.
   void* wait(LateCall& call, std::uint32_t ms, void (*run)(void*, Call&), void (*destroy)(void*));

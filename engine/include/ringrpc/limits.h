@@ -193,7 +193,8 @@ inline constexpr std::uint32_t in_flight_max_min = 1;
 inline constexpr std::uint32_t in_flight_max_max = 1u << 20;
 // What all of them may hold beyond that, of one worker: params and heads that are longer than 448
 // bytes together, replies over 128 bytes until they are sent, replies that wait for those before
-// them. A call that finds no room is -31001, a reply -31004.
+// them. Requests leave a quarter of it, so that those in flight can be answered. A call that finds
+// no room is -31001, a reply -31004.
 inline constexpr std::uint32_t late_memory_size_max = 256u << 20;
 inline constexpr std::uint32_t late_memory_size_max_min = 1u << 20;
 inline constexpr std::uint32_t late_memory_size_max_max = 4'000'000'000u;
