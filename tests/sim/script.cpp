@@ -58,6 +58,12 @@ struct Maker {
     }
   }
 
+  // Of a call that is answered later.
+  std::string late_id() {
+    if (!limits.is_short) return id();
+    return "\"" + name + "?" + std::to_string(++serial) + "\"";
+  }
+
   static std::string reply(const std::string& member, const std::string& id) {
     return R"({"jsonrpc":"2.0",)" + member + R"(,"id":)" + id + "}";
   }
@@ -339,7 +345,7 @@ struct Maker {
     Answer answer;
     std::string text;
     const bool wanted = below(random, 8) != 0;
-    const std::string token = wanted ? id() : std::string();
+    const std::string token = wanted ? late_id() : std::string();
     const std::string said = late_element(text, answer, token);
     if (wanted) answer.body = said;
     if (!wanted) answer.status = 204;
@@ -352,7 +358,7 @@ struct Maker {
     const std::string tag = name + "#" + std::to_string(++serial);
     const bool wanted = below(random, 8) != 0;
     const bool large = below(random, 4) == 0;
-    const std::string token = wanted ? id() : std::string();
+    const std::string token = wanted ? late_id() : std::string();
     const std::uint32_t count = below(random, 6);
     const std::string method = below(random, 2) == 0 ? "ticks" : "counts";
     const std::uint32_t size = below(random, large ? limits.event_size_max : 100);
@@ -404,8 +410,8 @@ struct Maker {
     for (std::uint32_t i = 0; i < count; ++i) {
       std::string one;
       const bool is_late = i == 0 || below(random, 2) == 0;
-      const std::string said =
-          is_late ? late_element(one, answer, id()) : element(one, answer, below(random, 4) != 0);
+      const std::string said = is_late ? late_element(one, answer, late_id())
+                                       : element(one, answer, below(random, 4) != 0);
       text += (i == 0 ? "" : ",") + one;
       if (!said.empty()) later.parts.push_back(said);
     }
@@ -419,7 +425,7 @@ struct Maker {
     const bool subscribes = below(random, 3) != 0;
     const bool changes = subscribes ? subscribed.insert(topic).second : subscribed.erase(topic) > 0;
     const std::string method = subscribes ? "subscribe" : "unsubscribe";
-    const std::string token = id();
+    const std::string token = late_id();
     Answer answer;
     ++answer.started[method];
     answer.body = reply(std::string(R"("result":)") + (changes ? "true" : "false"), token);

@@ -17,6 +17,7 @@ struct ServerLimits {
   std::uint32_t reply_size_max = 0;
   std::uint32_t batch_length_max = 0;
   std::uint32_t event_size_max = 0;  // of a notification of a call
+  bool is_short = false;  // of memory: calls are refused, of which only their ids tell which
 };
 
 // One answer as the model expects it.

@@ -55,8 +55,6 @@ void World::choose_options() {
   choose_late_options();
   options_.doors = {{}, {.protocol = serve::Protocol::lines}};
   if (hoards_) hoard();
-  limits_ = {options_.message_size_max, options_.reply_size_max, options_.batch_length_max,
-             std::min(options_.reply_size_max / 2, options_.late_memory_size_max / 8)};
   clients_max_ = 1 + static_cast<std::uint32_t>(random_() % 24);
   if (random_() % 32 == 0) {  // Hundreds at once.
     clients_max_ = 100 + static_cast<std::uint32_t>(random_() % 300);
@@ -68,6 +66,9 @@ void World::choose_options() {
       options_.segments = 32'768;
     }
   }
+  limits_ = {options_.message_size_max, options_.reply_size_max, options_.batch_length_max,
+             std::min(options_.reply_size_max / 2, options_.late_memory_size_max / 8),
+             is_tight_ || is_full_};
   if (random_() % 4 == 0) {
     serve::PeerLimits& peer = options_.peer;
     peer.head_timeout_ms = one_of(random_, {1'000u, 3'000u});
