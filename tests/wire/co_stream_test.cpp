@@ -69,6 +69,9 @@ class CoStreams : public ::testing::TestWithParam<BackendAndWay> {
         [this](Call& call, Flood in, CoStream stream) -> Co<Result<std::int64_t>> {
           const Counted counted(alive_);
           const std::string text(in.size, 'x');
+          while (alive_ < together_) {
+            if (!co_await call.after(1)) co_return stop_error(call.stop_reason());
+          }
           for (std::int64_t n = 0; n < in.count; ++n) {
             const Sent sent = co_await stream.send("piece", Piece{n, text});
             if (sent == Sent::stopped) {
@@ -155,6 +158,7 @@ class CoStreams : public ::testing::TestWithParam<BackendAndWay> {
 
   std::atomic<int> alive_{0};
   std::atomic<int> in_vain_{0};  // sends that found no memory
+  int together_ = 0;             // none begins before so many are there
   std::atomic<std::int64_t> sent_{0};
   std::atomic<StopReason> reason_{StopReason::none};
   std::unique_ptr<Server> server_;
@@ -351,7 +355,8 @@ TEST_P(CoStreams, WhoFindsNoMemoryTriesAgainUntilOthersGiveItBack) {
   start({.late_memory_size_max = limits::late_memory_size_max_min});
   constexpr std::int64_t count = plenty / piece;
   std::vector<Socket> sockets;
-  for (int i = 0; i < 16; ++i) {
+  together_ = 16;  // The requests leave some of the memory, and find it.
+  for (int i = 0; i < together_; ++i) {
     sockets.push_back(connect());
     ASSERT_TRUE(sockets.back().write(said(way(), flood(count, piece))));
   }
