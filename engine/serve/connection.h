@@ -65,8 +65,9 @@ struct alignas(64) Connection {
   bool watched : 1 = false;        // no receive would tell whether the peer is gone altogether
   std::uint8_t pong_size : 7 = 0;  // a pong was written last, and the kernel has nothing of it
   // out.size then; when that is another now, it is not the last.
-  std::uint32_t pong_end : 30 = 0;
+  std::uint32_t pong_end : 29 = 0;
   bool too_slow : 1 = false;    // for what it hears, whose policy is to end it
+  bool starved : 1 = false;     // no: there is no memory for it
   bool skips_line : 1 = false;  // lines: the rest of one that was refused is dropped
 
   // Returns: whether nothing has come that is still to be read.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <new>
 
 #include "engine/base/assert.h"
@@ -57,16 +56,6 @@ void LateDesk::close() {
   });
   rpc::LateCalls::close(calls_);
   calls_ = nullptr;
-}
-
-void LateDesk::begin_delivery(bool stopping, bool again) {
-  stopping_ = stopping;
-  again_ = again;
-  fan_waits_ = false;
-  // Who stops may not come to another turn.
-  each_left_ =
-      stopping ? std::numeric_limits<std::int64_t>::max() : limits::published_each_turn_max;
-  turn_left_ = stopping ? std::numeric_limits<std::int64_t>::max() : limits::published_turn_max;
 }
 
 std::uint32_t LateDesk::next(std::uint64_t now_ns) {

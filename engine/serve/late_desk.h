@@ -3,6 +3,8 @@
 // Where a worker keeps what is answered later: its calls (rpc/late_calls.h), the messages that they
 // are parts of (exchange.h), and the order in which replies leave a connection.
 
+#include <ringrpc/limits.h>
+
 #include <cstdint>
 #include <string_view>
 
@@ -69,19 +71,17 @@ class LateDesk {
   bool park(Connection& connection, const rpc::Message& message, const Request& request,
             OpenReply& reply);
 
-  // A turn delivers, maybe again: then sends of this turn may be under way.
-  void begin_delivery(bool stopping, bool again);
+  // A turn delivers, maybe again.
+  void begin_delivery(bool stopping, std::uint64_t now_ns);
   // Runs what is due, or takes one answer and puts it where it belongs.
   // Returns: a connection that has something to do, no_connection when nothing is left.
   std::uint32_t next(std::uint64_t now_ns);
   // Returns: whether the next turn has something to do, whatever comes; else when, 0 for never.
   [[nodiscard]] bool has_more() const {
-    return calls_->has_posts() || fan_ != nullptr || published_first_ != nullptr;
+    const bool publishes = fan_ != nullptr || published_first_ != nullptr;
+    return calls_->has_posts() || (publishes && !fan_waits_);
   }
-  [[nodiscard]] std::uint64_t next_ns() const {
-    const std::uint64_t due_ns = calls_->next_ns();
-    return retry_ns_ == 0 || (due_ns != 0 && due_ns < retry_ns_) ? due_ns : retry_ns_;
-  }
+  [[nodiscard]] std::uint64_t next_ns() const;
 
   // The connection is gone: its calls are asked to stop, and what they answer will be dropped.
   void abandon(Connection& connection);
@@ -166,8 +166,7 @@ class LateDesk {
   void begin_fan();
   void end_fan();
   void drop_published();
-  // Returns: whether a subscriber's peer may not have been offered yet what is unsent.
-  [[nodiscard]] bool is_unproved(const Connection& connection) const;
+  [[nodiscard]] bool is_worth_waiting(const Subscription& one) const;
   std::uint32_t fan_out();
   void find_no_room(Subscription& one, Connection& connection);
   void tell(Subscription& one, Connection& connection, std::string_view text);
@@ -185,12 +184,13 @@ class LateDesk {
   std::uint32_t fan_next_ = no_subscription;
   std::uint32_t streams_ = 0;
   bool stopping_ = false;
-  // Of this delivery: whether it is the turn's second; whether the fan waits for the next turn; the
-  // bytes that may still be given to each subscriber, and to all.
-  bool again_ = false;
+  // The fan waits for a subscriber to read; how long it may go on to, and when that was last
+  // counted.
   bool fan_waits_ = false;
-  std::int64_t each_left_ = 0;
-  std::int64_t turn_left_ = 0;
+  std::int64_t patience_ns_ = limits::published_patience_ms * std::int64_t{1'000'000};
+  std::uint64_t counted_ns_ = 0;
+  std::int64_t each_left_ = 0;  // bytes that this delivery may still give to each subscriber
+  std::int64_t turn_left_ = 0;  // and to all
   // Notifications that wait for memory, with nothing unsent before them, are looked at again.
   bool starved_ = false;
   std::uint64_t retry_ns_ = 0;    // when; 0: none waits

@@ -2,6 +2,9 @@
 
 #include <ringrpc/limits.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "engine/base/assert.h"
@@ -63,6 +66,32 @@ void LateDesk::drop_subscriptions(std::uint32_t connection, const rpc::LateCall*
   }
 }
 
+void LateDesk::begin_delivery(bool stopping, std::uint64_t now_ns) {
+  constexpr std::int64_t patience_max = limits::published_patience_ms * std::int64_t{1'000'000};
+  stopping_ = stopping;
+  const auto passed = static_cast<std::int64_t>(now_ns - counted_ns_);
+  counted_ns_ = now_ns;
+  if (fan_waits_) {
+    patience_ns_ -= passed;
+  } else {
+    patience_ns_ = std::min(patience_max, patience_ns_ + passed / limits::published_patience_share);
+  }
+  fan_waits_ = false;
+  // Who stops may not come to another turn.
+  each_left_ =
+      stopping ? std::numeric_limits<std::int64_t>::max() : limits::published_each_turn_max;
+  turn_left_ = stopping ? std::numeric_limits<std::int64_t>::max() : limits::published_turn_max;
+}
+
+std::uint64_t LateDesk::next_ns() const {
+  constexpr std::uint64_t step_ns = 1'000'000;  // a send that ends is another reason to look
+  std::uint64_t due_ns = calls_->next_ns();
+  for (const std::uint64_t other : {retry_ns_, fan_waits_ ? counted_ns_ + step_ns : 0}) {
+    if (other != 0 && (due_ns == 0 || other < due_ns)) due_ns = other;
+  }
+  return due_ns;
+}
+
 // It is given to its subscribers when those before it have been.
 void LateDesk::add_published(rpc::Publication& publication) {
   if (subscriptions_.taken() == 0) return free_unkept(&publication);
@@ -97,11 +126,10 @@ void LateDesk::drop_published() {
 
 void LateDesk::end_fan() { free_unkept(std::exchange(fan_, nullptr)); }
 
-// What an earlier turn has sent and is still unsent, its peer does not read. What has never been
-// sent, or goes on because its peer has taken some, says nothing of it before the next turn.
-bool LateDesk::is_unproved(const Connection& connection) const {
-  if (stopping_ || connection.out.size <= limits::unsent_size_max) return false;
-  return again_ || !connection.sending;
+// How much is unsent tells how much was published at once, until its peer has had some time to
+// read.
+bool LateDesk::is_worth_waiting(const Subscription& one) const {
+  return !stopping_ && !one.slow && one.latest == nullptr && patience_ns_ > 0;
 }
 
 // Gives what is being published to one more of its subscribers. Returns: whose connection it is.
@@ -113,15 +141,16 @@ std::uint32_t LateDesk::fan_out() {
   Subscription& one = subscriptions_[fan_next_];
   Connection& connection = options_.connections[one.connection];
   const std::uint32_t slot = one.connection;
-  const bool is_first = one.latest == nullptr && !connection.broken;
-  if (is_first && is_unproved(connection)) {
+  const bool has = has_room(connection, one.stream) && has_memory(fan_->text.size());
+  if (!has && !connection.broken && is_worth_waiting(one)) {
     fan_waits_ = true;
     return slot;
   }
+  one.slow = !has;
   fan_next_ = one.next_of_topic;
   if (connection.broken) {
     options_.counters->add(base::Counter::events_dropped);
-  } else if (is_first && has_room(connection, one.stream) && has_memory(fan_->text.size())) {
+  } else if (has && one.latest == nullptr) {
     turn_left_ -= static_cast<std::int64_t>(fan_->text.size());
     tell(one, connection, fan_->text);
   } else {
@@ -133,7 +162,10 @@ std::uint32_t LateDesk::fan_out() {
 
 void LateDesk::find_no_room(Subscription& one, Connection& connection) {
   if (one.when_full == WhenFull::close) {
-    options_.counters->add(base::Counter::limit_stream_queue);
+    // It reads, but others that do not have the memory.
+    connection.starved = connection.out.empty();
+    options_.counters->add(connection.starved ? base::Counter::limit_reply_memory
+                                              : base::Counter::limit_stream_queue);
     connection.too_slow = true;
   } else if (one.when_full == WhenFull::coalesce) {
     if (one.latest != nullptr) options_.counters->add(base::Counter::events_coalesced);

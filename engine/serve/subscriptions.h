@@ -27,6 +27,7 @@ struct Subscription {
   rpc::LateCall* stream;             // over HTTP: the call whose event stream it is
   rpc::Publication* latest;          // which found no room; the subscription's share of it
   WhenFull when_full;
+  bool slow = false;  // it found no room when it was last looked at
 };
 
 struct TopicHash {

@@ -66,7 +66,7 @@ Worker<Io>::Worker(const WorkerOptions& options, WorkerShared& shared)
 // What was answered later goes to its connection, which is looked at again.
 template <class Io>
 [[gnu::noinline]] void Worker<Io>::deliver() {
-  late_.begin_delivery(stopping_, delivered_again_);
+  late_.begin_delivery(stopping_, now_ns_);
   for (;;) {
     const std::uint32_t slot = late_.next(now_ns_);
     if (slot == no_connection) return;

@@ -3,6 +3,8 @@
 // A part of worker.cpp: connections that are ended because a limit is reached, and what they are
 // told. Included by worker.cpp only.
 
+#include <string_view>
+
 #include "engine/serve/worker.h"
 #include "engine/ws/frame.h"
 
@@ -25,14 +27,16 @@ void Worker<Io>::fail(Connection& connection) {
 template <class Io>
 [[gnu::cold]] void Worker<Io>::end_slow(Connection& connection) {
   connection.too_slow = false;
+  const std::string_view reason =
+      connection.starved ? "large_replies_size_max" : "stream_queue_size_max";
   if (connection.state != ConnectionState::open || connection.protocol == Protocol::http) {
     connection.broken = true;
   } else if (connection.protocol == Protocol::websocket) {
-    end_websocket(connection, ws::close_code::try_again_later, "stream_queue_size_max");
+    end_websocket(connection, ws::close_code::try_again_later, reason);
   } else {
     late_.abandon(connection);
     connection.state = ConnectionState::finishing;
-    if (!responder_.answer_broken(connection.out, Protocol::lines, 503, "stream_queue_size_max")) {
+    if (!responder_.answer_broken(connection.out, Protocol::lines, 503, reason)) {
       fail(connection);
     }
   }

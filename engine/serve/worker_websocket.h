@@ -74,7 +74,7 @@ void Worker<Io>::send_pong(Connection& connection) {
   }
   static_assert(pong_frame_max < 128, "its size has seven bits");
   connection.pong_size = size & 0x7F;
-  connection.pong_end = connection.out.size & 0x3FFFFFFF;
+  connection.pong_end = connection.out.size & 0x1FFFFFFF;
 }
 
 }  // namespace ringrpc::serve

@@ -23,7 +23,8 @@ namespace ringrpc {
 struct FeedOptions {
   // What happens to a subscriber that has limits::unsent_size_max bytes unread: `drop` loses what
   // is published meanwhile, `coalesce` all of it but the last, `close` ends its connection, which
-  // it notices. It never waits: a subscriber must not hold up the others.
+  // it notices. What is published waits for nobody but for a moment, in which who reads catches
+  // up (limits::published_patience_ms): a subscriber must not hold up the others.
   WhenFull when_full = WhenFull::close;
 };
 

@@ -208,6 +208,11 @@ inline constexpr std::uint32_t subscriptions_per_connection_max = 1'024;
 // what is unsent tells who does not read, not how much was published at once. Costs a turn each.
 inline constexpr std::uint32_t published_each_turn_max = unsent_size_max / 4;
 inline constexpr std::uint32_t published_turn_max = 4u << 20;
+// How long what is published on a worker waits for a subscriber that has more than unsent_size_max
+// unsent, so that one that reads is not taken for one that does not; and of how much time, one part
+// in so many, all of them may hold it up. The calls of others do not wait.
+inline constexpr std::uint32_t published_patience_ms = 100;
+inline constexpr std::uint32_t published_patience_share = 10;
 // Bytes of one call's notifications that wait for its peer, beside unsent_size_max in its
 // connection.
 inline constexpr std::uint32_t stream_queue_size_max = 256u << 10;
