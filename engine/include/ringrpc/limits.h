@@ -2,6 +2,8 @@
 
 // Every limit of the engine, with its unit, its reason and its cost. Run-time options may change a
 // limit within the [min, max] given beside it; everything else is fixed. Sizes are bytes.
+// It is longer than a header should be, and not split: whoever operates a server finds all of them
+// here, and what one of them costs is told by others.
 
 #include <cstdint>
 
